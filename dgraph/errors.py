@@ -1,0 +1,65 @@
+"""Exceptions of dgraph.
+
+Each derives from :class:`DgraphError` and from the builtin a Python user would expect, so both
+``except dgraph.DgraphError`` and ``except KeyError`` work. A message is one sentence that says
+what was expected, what came, and what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConvergenceWarning",
+    "DgraphError",
+    "EdgeTypeError",
+    "EdgeValueError",
+    "GraphLostError",
+    "JoinTimeoutError",
+    "OptionError",
+    "RunAbortedError",
+    "RunError",
+    "VertexNotFoundError",
+]
+
+
+class DgraphError(Exception):
+    """Base class of every exception that dgraph raises on purpose."""
+
+
+class OptionError(DgraphError, ValueError):
+    """An option has a value that is not allowed."""
+
+
+class EdgeValueError(DgraphError, ValueError):
+    """The edges hold a value that cannot be used: a missing id, an infinite weight."""
+
+
+class EdgeTypeError(DgraphError, TypeError):
+    """The edges, or one of their columns, have a type that cannot be used."""
+
+
+class VertexNotFoundError(DgraphError, KeyError):
+    """A vertex that was named is not in the graph."""
+
+    def __str__(self) -> str:
+        """Return the plain sentence; ``KeyError`` would show its repr."""
+        return str(self.args[0]) if self.args else ""
+
+
+class RunError(DgraphError, RuntimeError):
+    """A run failed on a slot; names the algorithm, the superstep and the slot."""
+
+
+class RunAbortedError(RunError):
+    """A run was ended because another slot failed, was cancelled or was lost."""
+
+
+class JoinTimeoutError(RunError, TimeoutError):
+    """Workers that belong to a run did not join it in time."""
+
+
+class GraphLostError(DgraphError, RuntimeError):
+    """A worker that held a part of the graph is gone."""
+
+
+class ConvergenceWarning(UserWarning):
+    """An iteration stopped at its limit before it met its tolerance."""
