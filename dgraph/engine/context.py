@@ -1,0 +1,266 @@
+"""What a slot program sees of the engine.
+
+Every ``await`` on a context is one exchange in which all slots of the run take part, in the
+same order: the end of a superstep. Two synchronisations serve every algorithm and placement::
+
+    broadcast   master -> proxies     new values of the masters
+    reduce      proxies -> master     partial results, combined
+
+What is sent goes by reference inside a process: do not write into an array that was sent
+until two exchanges later, nor into one that was received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.exchange.frame import Frame
+from dgraph.exchange.hub import Delivery, Request
+from dgraph.shard import Shard
+from dgraph.shard.bits import gather_bits, words
+
+__all__ = ["Context"]
+
+Array = NDArray[Any]
+Votes = NDArray[np.int64]
+Columns = tuple[Array, ...]
+_NO_VOTE = np.zeros(0, np.int64)
+
+
+class Context:
+    """The engine as one slot sees it.
+
+    Parameters
+    ----------
+    slot, slots : int
+        This slot's number, and how many there are.
+
+    Attributes
+    ----------
+    vote : int64 array
+        The total of the last vote.
+    stage : str
+        What the record calls the supersteps to come.
+
+    Examples
+    --------
+    >>> from dgraph.engine.pool import run
+    >>> async def program(ctx):
+    ...     return int((await ctx.allreduce([ctx.slot]))[0])
+    >>> run(program, slots=3)
+    [3, 3, 3]
+    """
+
+    def __init__(self, slot: int, slots: int) -> None:
+        self.slot = slot
+        self.slots = slots
+        self.vote: Votes = _NO_VOTE
+        self.stage = ""
+        self._turn = 0
+        self._buffers: dict[Any, Array] = {}
+
+    async def _exchange(
+        self,
+        frames: Sequence[Frame],
+        vote: Any = None,
+        op: str = "sum",
+        work: int | None = None,
+    ) -> list[Frame]:
+        ballot = _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
+        delivery: Delivery = await Request(frames, ballot, op, work, self.stage)
+        self.vote = delivery.vote
+        self._turn ^= 1
+        return delivery.frames
+
+    def buffer(self, name: Any, length: int, dtype: Any) -> Array:
+        """Return a buffer to fill and send, a different one in every second superstep."""
+        key = (name, self._turn)
+        found = self._buffers.get(key)
+        if found is None or found.size < length or found.dtype != dtype:
+            found = self._buffers[key] = np.empty(length, dtype)
+        return found[:length]
+
+    async def allreduce(self, values: Any, op: str = "sum", work: int | None = None) -> Votes:
+        """Combine an int64 vector over all slots.
+
+        Parameters
+        ----------
+        values : sequence of int
+            Of the same length on every slot.
+        op : {"sum", "min", "max", "or"}
+        work : int, optional
+            Edges that this slot expects to scan in the next superstep.
+        """
+        await self._exchange((), values, op, work)
+        return self.vote
+
+    async def alltoall(
+        self, columns: Sequence[Columns | None], vote: Any = None
+    ) -> list[Columns | None]:
+        """Send columns to every slot and return what came, by source.
+
+        Parameters
+        ----------
+        columns : list of length slots
+            For each slot a tuple of one-dimensional arrays, or None for nothing. The entry
+            for this slot itself is handed through.
+        """
+        frames = [
+            Frame(self.slot, target, some, some[0].size if some else 0)
+            for target, some in enumerate(columns)
+            if some is not None and target != self.slot
+        ]
+        came: list[Columns | None] = [None] * self.slots
+        for frame in await self._exchange(frames, vote):
+            came[frame.source] = frame.columns
+        came[self.slot] = columns[self.slot]
+        return came
+
+    async def allgather(self, *arrays: Array) -> list[Columns]:
+        """Send the same arrays to every slot and return every slot's, by source."""
+        came = await self.alltoall([arrays] * self.slots)
+        return [some if some is not None else () for some in came]
+
+    async def reduce(
+        self,
+        shard: Shard,
+        vertices: NDArray[np.int32],
+        values: Array,
+        vote: Any = None,
+        work: int | None = None,
+    ) -> tuple[NDArray[np.int32], Array]:
+        """Send values of some proxies to their masters.
+
+        Parameters
+        ----------
+        shard : Shard
+        vertices : int32 array
+            Local ids of proxies, each at most once.
+        values : array beside `vertices`
+        vote : sequence of int, optional
+            Summed over the slots on the way; see :attr:`vote`.
+        work : int, optional
+            Edges that this slot expects to scan in the next superstep.
+
+        Returns
+        -------
+        vertices : int32 array
+            Masters of this slot. One occurs once for each slot that sent it, so apply the
+            values with an operation that is associative and commutative.
+        values : array beside them
+        """
+        frames = self._to_owners(shard, vertices, values)
+        came = await self._exchange(frames, vote, "sum", work)
+        found = [shard.shared[frame.source][frame.columns[0]] for frame in came]
+        if len(came) == 1:
+            return found[0], came[0].columns[1]
+        if not came:
+            return np.zeros(0, np.int32), np.zeros(0, values.dtype)
+        return np.concatenate(found), np.concatenate([frame.columns[1] for frame in came])
+
+    def _to_owners(
+        self, shard: Shard, vertices: NDArray[np.int32], values: Array
+    ) -> list[Frame]:
+        """Cut (proxy, value) pairs into one frame for each owner."""
+        if not vertices.size:
+            return []
+        length = vertices.size
+        places = self.buffer("places", length, np.dtype(np.int32))
+        moved = self.buffer("values", length, values.dtype)
+        ends = _by_peer(vertices, values, shard.peer_start, places, moved)
+        frames, begin = [], 0
+        for peer, end in zip(shard.peers, ends.tolist(), strict=False):
+            if end > begin:
+                columns = (places[begin:end], moved[begin:end])
+                frames.append(Frame(self.slot, peer, columns, end - begin))
+            begin = end
+        return frames
+
+    async def broadcast(
+        self, shard: Shard, values: Array, vote: Any = None, work: int | None = None
+    ) -> None:
+        """Copy the values of the masters to all their proxies, in place.
+
+        Parameters
+        ----------
+        shard : Shard
+        values : array of length shard.size
+            Masters' entries are read, proxies' entries are written.
+        """
+        frames = []
+        for peer, shared in enumerate(shard.shared):
+            if shared.size:
+                column = self.buffer(("broadcast", peer), shared.size, values.dtype)
+                prefix = shard.prefix[peer]
+                if prefix >= 0:
+                    column[:] = values[:prefix]
+                else:
+                    np.take(values, shared, out=column, mode="clip")
+                frames.append(Frame(self.slot, peer, (column,), shared.size))
+        for frame in await self._exchange(frames, vote, "sum", work):
+            start = shard.group_start[frame.source]
+            values[start : start + frame.columns[0].size] = frame.columns[0]
+
+    async def broadcast_bits(
+        self,
+        shard: Shard,
+        bits: NDArray[np.uint64],
+        vote: Any = None,
+        work: int | None = None,
+    ) -> None:
+        """Copy the bits of the masters to all their proxies, in place.
+
+        Parameters
+        ----------
+        shard : Shard
+        bits : uint64 array of ``words(shard.size)`` words
+            The bitmap over local ids. A peer for which no bit is set is sent nothing and
+            takes them for zero.
+        """
+        frames = []
+        for peer, shared in enumerate(shard.shared):
+            if shared.size:
+                column = self.buffer(("bits", peer), words(shared.size), np.dtype(np.uint64))
+                if shard.prefix[peer] >= 0:
+                    _copy_prefix(bits, shared.size, column)
+                else:
+                    gather_bits(bits, shared, column)
+                if column.any():
+                    frames.append(Frame(self.slot, peer, (column,), shared.size))
+        came = await self._exchange(frames, vote, "sum", work)
+        bits[words(shard.masters) :] = 0
+        for frame in came:
+            word = int(shard.group_start[frame.source]) >> 6
+            bits[word : word + frame.columns[0].size] = frame.columns[0]
+
+
+@nb.njit(nogil=True, cache=True)
+def _copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
+    """Copy the first `length` bits and clear the rest of the last word."""
+    for index in range(out.size):
+        out[index] = bits[index]
+    if length & 63:
+        out[out.size - 1] &= (np.uint64(1) << np.uint64(length & 63)) - np.uint64(1)
+
+
+@nb.njit(nogil=True, cache=True)
+def _by_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-untyped-def]
+    """Sort proxies by owner, as places in the owner's group; return where each owner ends."""
+    peer = np.empty(vertices.size, np.int32)
+    at = np.zeros(peer_start.size + 1, np.int64)
+    for i in range(vertices.size):
+        peer[i] = np.searchsorted(peer_start, vertices[i], side="right") - 1
+        at[peer[i] + 1] += 1
+    for p in range(peer_start.size):
+        at[p + 1] += at[p]
+    for i in range(vertices.size):
+        p = peer[i]
+        places[at[p]] = vertices[i] - peer_start[p]
+        moved[at[p]] = values[i]
+        at[p] += 1
+    return at

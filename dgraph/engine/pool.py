@@ -1,0 +1,47 @@
+"""Run slot programs on threads of this process, without Dask: for tests and virtual slots."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from dgraph.engine.context import Context
+from dgraph.exchange.hub import Hub, Observer
+
+__all__ = ["run"]
+
+
+def run(
+    program: Callable[..., Coroutine[Any, Any, Any]],
+    *arguments: Sequence[Any],
+    slots: int,
+    threads: int | None = None,
+    observer: Observer | None = None,
+) -> list[Any]:
+    """Run a program on every slot and return the results by slot.
+
+    Parameters
+    ----------
+    program : coroutine function
+        Called as ``program(ctx, *its arguments)`` for every slot.
+    *arguments : sequences of length slots
+        The slots' arguments: ``arguments[i][slot]``.
+    slots : int
+    threads : int, optional
+        Default: as many as there are cores, at most `slots`.
+
+    Examples
+    --------
+    >>> async def program(ctx, value):
+    ...     return int((await ctx.allreduce([value], op="max"))[0])
+    >>> run(program, [3, 7, 5], slots=3)
+    [7, 7, 7]
+    """
+    programs = {
+        slot: program(Context(slot, slots), *(values[slot] for values in arguments))
+        for slot in range(slots)
+    }
+    hub = Hub(programs, threads or min(slots, os.cpu_count() or 1), observer=observer)
+    results = hub.run()
+    return [results[slot] for slot in range(slots)]

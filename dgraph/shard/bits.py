@@ -1,0 +1,101 @@
+"""Bitmaps of vertices: bit ``v & 63`` of word ``v >> 6``, uint64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["count_bits", "gather_bits", "positions", "set_bits", "words"]
+
+Bits = NDArray[np.uint64]
+
+_ONE = np.uint64(1)
+_LOW6 = np.int64(63)
+
+
+def words(vertices: int) -> int:
+    """Return how many words a bitmap of so many vertices has.
+
+    Examples
+    --------
+    >>> words(64), words(65)
+    (1, 2)
+    """
+    return (vertices + 63) >> 6
+
+
+@nb.njit(nogil=True, cache=True)
+def _lowest(word: Any) -> int:
+    """Return the position of the lowest set bit of a non-zero word (binary search)."""
+    low = 0
+    if not word & np.uint64(0xFFFFFFFF):
+        low += 32
+        word >>= np.uint64(32)
+    if not word & np.uint64(0xFFFF):
+        low += 16
+        word >>= np.uint64(16)
+    if not word & np.uint64(0xFF):
+        low += 8
+        word >>= np.uint64(8)
+    if not word & np.uint64(0xF):
+        low += 4
+        word >>= np.uint64(4)
+    if not word & np.uint64(0x3):
+        low += 2
+        word >>= np.uint64(2)
+    if not word & _ONE:
+        low += 1
+    return low
+
+
+@nb.njit(nogil=True, cache=True)
+def set_bits(bits: Bits, vertices: NDArray[np.int32]) -> None:
+    """Set the bits of `vertices`."""
+    for vertex in vertices:
+        bits[vertex >> 6] |= _ONE << np.uint64(vertex & _LOW6)
+
+
+@nb.njit(nogil=True, cache=True)
+def count_bits(bits: Bits) -> int:
+    """Return how many bits are set."""
+    total = np.uint64(0)
+    for word in bits:
+        x = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
+        x = (x & np.uint64(0x3333333333333333)) + (
+            (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
+        )
+        x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+        total += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    return np.int64(total)
+
+
+@nb.njit(nogil=True, cache=True)
+def positions(bits: Bits, out: NDArray[np.int32]) -> int:
+    """Write the set bits, ascending, into `out` and return how many there are."""
+    found = 0
+    for index in range(bits.size):
+        word = bits[index]
+        while word:
+            low = _lowest(word)
+            out[found] = (index << 6) + low
+            found += 1
+            word &= word - _ONE
+    return found
+
+
+@nb.njit(nogil=True, cache=True)
+def gather_bits(bits: Bits, vertices: NDArray[np.int32], out: Bits) -> None:
+    """Write bit ``vertices[i]`` of `bits` to bit i of `out`, which is overwritten."""
+    word = np.uint64(0)
+    for index in range(vertices.size):
+        vertex = vertices[index]
+        bit = (bits[vertex >> 6] >> np.uint64(vertex & _LOW6)) & _ONE
+        word |= bit << np.uint64(index & 63)
+        if index & 63 == 63:
+            out[index >> 6] = word
+            word = np.uint64(0)
+    if vertices.size & 63:
+        out[vertices.size >> 6] = word
