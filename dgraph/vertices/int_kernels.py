@@ -1,0 +1,108 @@
+"""Kernels over int64 keys: sorting out duplicates and looking keys up.
+
+Keys are int64 with the order of the ids they stand for (see `dgraph.vertices.integers`). Two
+kinds of table serve: where the keys lie close together, one entry per value of their range;
+else a hash table with open addressing and linear probing, half full at most.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Fibonacci hashing
+Keys = NDArray[np.int64]
+
+
+def is_dense(low: int, high: int, count: int) -> bool:
+    """Tell whether a table with an entry per value of the range costs less than hashing.
+
+    >>> is_dense(0, 1000, 10), is_dense(0, 10**9, 10)
+    (True, False)
+    """
+    return high - low < min(8 * count + 2**16, 2**31)
+
+
+def sorted_unique(keys: Keys) -> Keys:
+    """Return the distinct keys, ascending.
+
+    >>> import numpy as np
+    >>> sorted_unique(np.array([3, 1, 3]))
+    array([1, 3])
+    """
+    if len(keys) == 0:
+        return keys
+    low, high = int(keys.min()), int(keys.max())
+    if is_dense(low, high, len(keys)):
+        return np.flatnonzero(_seen(keys, low, high - low + 1)) + low
+    ordered = np.sort(keys)  # vectorised in NumPy 2: 0.2 s for 10 M, faster than hashing them
+    keep = np.empty(len(ordered), np.bool_)
+    keep[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=keep[1:])
+    return ordered[keep]
+
+
+def positions_in(table: Keys, queries: Keys, dtype: type[Any]) -> NDArray[Any]:
+    """Return the position of each query in `table` (ascending, distinct), -1 if it is missing.
+
+    >>> import numpy as np
+    >>> positions_in(np.array([10, 20]), np.array([20, 5, 10]), np.int32)
+    array([ 1, -1,  0], dtype=int32)
+    """
+    if len(table) == 0 or len(queries) == 0:
+        return np.full(len(queries), -1, dtype)
+    low, high = int(table[0]), int(table[-1])
+    found = np.empty(len(queries), dtype)
+    if is_dense(low, high, max(len(table), len(queries))):
+        _look_up_dense(table, queries, np.full(high - low + 1, -1, dtype), found)
+    elif len(queries) * 8 < len(table):  # too few to pay for a hash table
+        _look_up_sorted(table, queries, np.searchsorted(table, queries), found)
+    else:
+        bits = int(2 * len(table) - 1).bit_length()
+        _look_up_hashed(table, queries, np.full(1 << bits, -1, dtype), 64 - bits, found)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _seen(keys, low, size):  # type: ignore[no-untyped-def]
+    seen = np.zeros(size, np.bool_)
+    for key in keys:
+        seen[key - low] = True
+    return seen
+
+
+@njit(nogil=True, cache=True)
+def _look_up_dense(table, queries, index, found):  # type: ignore[no-untyped-def]
+    low, high = table[0], table[-1]
+    for i in range(len(table)):
+        index[table[i] - low] = i
+    for i in range(len(queries)):
+        key = queries[i]
+        found[i] = index[key - low] if low <= key <= high else -1
+
+
+@njit(nogil=True, cache=True)
+def _look_up_sorted(table, queries, places, found):  # type: ignore[no-untyped-def]
+    for i in range(len(queries)):
+        at = places[i]
+        found[i] = at if at < len(table) and table[at] == queries[i] else -1
+
+
+@njit(nogil=True, cache=True)
+def _look_up_hashed(table, queries, index, shift, found):  # type: ignore[no-untyped-def]
+    mask = len(index) - 1
+    drop = np.uint64(shift)
+    for i in range(len(table)):
+        at = np.int64((np.uint64(table[i]) * _GOLDEN) >> drop)
+        while index[at] >= 0:
+            at = (at + 1) & mask
+        index[at] = i
+    for i in range(len(queries)):
+        key = queries[i]
+        at = np.int64((np.uint64(key) * _GOLDEN) >> drop)
+        while index[at] >= 0 and table[index[at]] != key:
+            at = (at + 1) & mask
+        found[i] = index[at]

@@ -1,0 +1,174 @@
+"""String vertex ids as Arrow columns, ordered by code point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dgraph.errors import EdgeTypeError
+from dgraph.vertices.base import Codes, Ids, Positions, Side, code_dtype
+from dgraph.vertices.hash import hash_strings
+from dgraph.vertices.string_kernels import search_strings
+
+
+class StringIds(Ids):
+    """String ids: the UTF-8 bytes of all of them, and where each one starts.
+
+    Parameters
+    ----------
+    array : pyarrow.LargeStringArray
+        Without nulls; kept without a copy.
+
+    Examples
+    --------
+    >>> ids = StringIds.of(["é", "z", "😀"])
+    >>> ids.unique()
+    StringIds(['z', 'é', '😀'])
+    """
+
+    kind = "str"
+    __slots__ = ("array",)
+
+    def __init__(self, array: pa.LargeStringArray) -> None:
+        if not pa.types.is_large_string(array.type) or array.null_count:
+            raise EdgeTypeError(
+                f"expected a large_string array without nulls, got {array.type} with "
+                f"{array.null_count} nulls; cast it and drop its nulls"
+            )
+        self.array = array
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> Self:
+        """Return the ids of an iterable of Python strings.
+
+        Examples
+        --------
+        >>> len(StringIds.of(["a", "b"]))
+        2
+        """
+        return cls(pa.array(list(strings), pa.large_string()))
+
+    @property
+    def dtype(self) -> str:
+        """Always ``"str"``."""
+        return "str"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the column holds."""
+        return int(self.array.nbytes)
+
+    def __len__(self) -> int:
+        """Return how many ids there are."""
+        return len(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` holds the same ids."""
+        if not isinstance(other, StringIds):
+            return NotImplemented
+        return bool(self.array.equals(other.array))
+
+    def to_list(self) -> list[str]:
+        """Return the ids as Python strings."""
+        strings: list[str] = self.array.to_pylist()
+        return strings
+
+    def take(self, indices: NDArray[np.integer]) -> Self:
+        """Return the ids at `indices`."""
+        return type(self)(self.array.take(pa.array(indices)))
+
+    def slice(self, start: int, stop: int) -> Self:
+        """Return the ids from `start` to `stop`, without copying them."""
+        start, stop, _ = slice(start, stop).indices(len(self))
+        return type(self)(self.array.slice(start, max(stop - start, 0)))
+
+    def unique(self) -> Self:
+        """Return the distinct ids, ascending."""
+        distinct = type(self)(self.array.unique())
+        return distinct.take(distinct.argsort())
+
+    def factorize(self) -> tuple[Codes, Self]:
+        """Return codes and the distinct ids, ascending."""
+        encoded = self.array.dictionary_encode()
+        found = type(self)(encoded.dictionary)
+        order = found.argsort()
+        rank = np.empty(len(order), code_dtype(len(order)))
+        rank[order] = np.arange(len(order))
+        return rank[encoded.indices.to_numpy()], found.take(order)
+
+    def argsort(self) -> Positions:
+        """Return the indices that sort the ids; equal ids keep their sequence."""
+        order: Positions = pc.array_sort_indices(self.array).to_numpy().astype(np.int64)
+        return order
+
+    def locate(self, queries: Ids) -> Positions:
+        """Return where each query stands in self (ascending, distinct); -1: missing."""
+        if not isinstance(queries, StringIds):
+            return np.full(len(queries), -1, np.int64)
+        found = pc.index_in(queries.array, value_set=self.array)
+        positions: Positions = found.fill_null(-1).to_numpy().astype(np.int64)
+        return positions
+
+    def searchsorted(self, queries: StringIds, side: Side = "left") -> Positions:
+        """Return where each query would be inserted into self (ascending)."""
+        return search_strings(self.to_columns(), queries.to_columns(), side == "right")
+
+    def hash(self) -> NDArray[np.uint64]:
+        """Return MurmurHash64A of each id's UTF-8 bytes."""
+        return hash_strings(*self.to_columns())
+
+    def to_columns(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return offsets, from 0, one more than ids, and the UTF-8 bytes.
+
+        Shares memory with self; of a slice only the offsets are copied.
+        """
+        offsets, data = self._buffers()
+        first, last = int(offsets[0]), int(offsets[-1])
+        return (offsets - first if first else offsets), data[first:last]
+
+    @classmethod
+    def from_columns(cls, dtype: str, columns: Sequence[NDArray[Any]]) -> Self:
+        """Rebuild ids from offsets and bytes."""
+        offsets, data = columns
+        return cls(_arrow(offsets, data, None))
+
+    @classmethod
+    def concat(cls, parts: Sequence[StringIds]) -> Self:
+        """Return the ids of all parts, one after the other."""
+        return cls(pa.concat_arrays([part.array for part in parts]))
+
+    def to_pandas(self) -> Any:
+        """Return an array of the dtype that pandas gives to strings by default."""
+        dtype: Any = pd.Series(["a"]).dtype
+        if isinstance(dtype, pd.StringDtype):
+            return dtype.__from_arrow__(self.array)
+        return self.array.to_numpy(zero_copy_only=False)  # pandas 2: object
+
+    def to_nullable(self, missing: NDArray[np.bool_]) -> Any:
+        """Return an array of pandas' dtype ``"string"``; shares its characters with self."""
+        valid = np.packbits(~missing, bitorder="little")
+        dtype: Any = pd.StringDtype()
+        return dtype.__from_arrow__(_arrow(*self.to_columns(), valid))
+
+    def _buffers(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return my offsets into the whole character buffer, and that buffer."""
+        _, offsets, data = self.array.buffers()
+        if offsets is None or len(self) == 0:
+            return np.zeros(1, np.int64), np.empty(0, np.uint8)
+        start = self.array.offset
+        where = np.frombuffer(offsets, np.int64)[start : start + len(self) + 1]
+        return where, np.frombuffer(data or b"", np.uint8)
+
+
+def _arrow(
+    offsets: NDArray[np.int64], data: NDArray[np.uint8], valid: NDArray[np.uint8] | None
+) -> pa.LargeStringArray:
+    """Return the Arrow array over these buffers; `valid` is a bitmap, lowest bit first."""
+    buffers = [None if part is None else pa.py_buffer(part) for part in (valid, offsets, data)]
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
