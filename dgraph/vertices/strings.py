@@ -146,9 +146,9 @@ class StringIds(Ids):
     def to_pandas(self) -> Any:
         """Return an array of the dtype that pandas gives to strings by default."""
         dtype: Any = pd.Series(["a"]).dtype
-        if isinstance(dtype, pd.StringDtype):
-            return dtype.__from_arrow__(self.array)
-        return self.array.to_numpy(zero_copy_only=False)  # pandas 2: object
+        if dtype == object:  # pandas 2
+            return self.array.to_numpy(zero_copy_only=False)
+        return dtype.__from_arrow__(self.array)
 
     def to_nullable(self, missing: NDArray[np.bool_]) -> Any:
         """Return an array of pandas' dtype ``"string"``; shares its characters with self."""
