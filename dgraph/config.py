@@ -1,0 +1,151 @@
+"""Configuration: how things are done, never what comes out.
+
+The keys live in Dask's configuration under ``dgraph`` and have their defaults in
+``dgraph.yaml`` beside this file. The client reads them into :class:`Options` when a run starts
+and sends them with it, because worker processes do not see the client's ``dask.config.set``.
+
+>>> import dask
+>>> from dgraph.config import Options
+>>> with dask.config.set({"dgraph.timeouts.join": "2 minutes"}):
+...     Options.read().join_timeout
+120.0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import dask
+import numba
+from dask.utils import parse_timedelta
+
+from dgraph.errors import OptionError
+
+__all__ = ["Options", "ensure_kernel_cache"]
+
+ROUTINGS = ("direct",)
+TRANSPORTS = ("auto", "unix", "comm")
+
+_DEFAULTS = Path(__file__).with_name("dgraph.yaml")
+dask.config.update_defaults(next(dask.config.collect_yaml([str(_DEFAULTS)])))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the configuration said when a run started.
+
+    Parameters
+    ----------
+    routing : {"direct"}
+        The way of a message between slots.
+    transport : {"auto", "unix", "comm"}
+        The carrier between processes: Unix sockets between processes of one host, Dask's
+        comms between hosts, and "auto" takes for each pair the fastest that works.
+    combine : bool
+        Whether messages to one vertex are combined before they leave a process.
+    join_timeout, silence_timeout : float
+        Seconds until all workers of a run must have joined it, and until a worker that says
+        nothing is given up.
+    progress : bool or "auto"
+        Whether a progress bar is written to standard error; "auto": if it is a terminal.
+
+    Examples
+    --------
+    >>> Options.read().routing
+    'direct'
+    >>> with dask.config.set({"dgraph.routing": "scenic"}):
+    ...     Options.read()
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.OptionError: dgraph.routing must be 'direct', not 'scenic'
+    """
+
+    routing: str
+    transport: str
+    combine: bool
+    join_timeout: float
+    silence_timeout: float
+    progress: bool | Literal["auto"]
+
+    @classmethod
+    def read(cls) -> Self:
+        """Read and check the configuration of this process.
+
+        Raises
+        ------
+        OptionError
+            If a key has a value that is not allowed; the message says what is.
+        """
+        return cls(
+            routing=_choice("routing", ROUTINGS),
+            transport=_choice("transport", TRANSPORTS),
+            combine=_choice("combine", (True, False)),
+            join_timeout=_seconds("timeouts.join"),
+            silence_timeout=_seconds("timeouts.silence"),
+            progress=_choice("progress", ("auto", True, False)),
+        )
+
+
+def _choice(key: str, allowed: Iterable[Any]) -> Any:
+    value = dask.config.get(f"dgraph.{key}")
+    for choice in allowed:
+        if type(value) is type(choice) and value == choice:
+            return choice
+    choices = " or ".join(map(repr, allowed))
+    raise OptionError(f"dgraph.{key} must be {choices}, not {value!r}")
+
+
+def _seconds(key: str) -> float:
+    value = dask.config.get(f"dgraph.{key}")
+    try:
+        seconds = float(parse_timedelta(value))
+    except (TypeError, ValueError, KeyError, AttributeError):
+        seconds = 0.0
+    if isinstance(value, bool) or not 0 < seconds < float("inf"):
+        raise OptionError(
+            f"dgraph.{key} must be a positive time such as '90s' or 90, not {value!r}"
+        )
+    return seconds
+
+
+def ensure_kernel_cache() -> None:
+    """See to it that compiled kernels can be cached; called before the first one is defined.
+
+    Numba caches beside the source files, else in the user's cache folder, and refuses to
+    define a cached kernel where it can write to neither. Then a temporary folder serves.
+    """
+    try:
+        numba.njit(cache=True)(_kernel)
+    except RuntimeError:
+        folder = str(_private_folder())
+        os.environ["NUMBA_CACHE_DIR"] = folder  # Numba reads it again when it compiles
+        numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
+
+
+def _kernel() -> None:
+    """Be defined as a kernel, which shows whether Numba finds a folder."""
+
+
+def _private_folder() -> Path:
+    """Return a temporary folder that only this user can enter, the same one each time.
+
+    The cache is unpickled when it is read, so a folder that somebody else can write to must
+    not be trusted; then a new one serves this process.
+    """
+    folder = Path(tempfile.gettempdir(), f"dgraph-kernels-{os.getuid()}")
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700:
+        return folder
+    return Path(tempfile.mkdtemp(prefix="dgraph-kernels-"))
+
+
+ensure_kernel_cache()
