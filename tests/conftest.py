@@ -1,0 +1,102 @@
+"""What every test gets: a time limit, a guard against left-overs, profiles, the shared data."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from pathlib import Path
+from types import FrameType
+
+import dask.threaded
+import hypothesis
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[1]
+IN_CI = os.environ.get("CI") == "true"
+
+#: Seconds that one phase of a test (set-up, call, teardown) may take unless marked otherwise.
+LIMIT = 120
+
+#: Seconds that what a test started may take to end after it.
+GRACE = 5
+
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.load_profile("ci" if IN_CI else "default")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of validation data that lies beside the checkout."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        message = f"needs the validation data in {folder}"
+        pytest.fail(message) if IN_CI else pytest.skip(message)
+    return folder
+
+
+@contextmanager
+def time_limit(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that takes too long, so that no test hangs the rest."""
+    mark = item.get_closest_marker("limit")
+    seconds = mark.args[0] if mark else LIMIT
+
+    def over(signum: int, frame: FrameType | None) -> None:
+        pytest.fail(f"not done within its limit of {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with time_limit(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with time_limit(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    with time_limit(item):
+        return (yield)
+
+
+def running() -> set[threading.Thread | psutil.Process]:
+    """Return the threads that would keep this process alive, those of runs, and children."""
+    # Dask and multiprocessing keep these for the life of the process.
+    pooled: set[threading.Thread] = getattr(dask.threaded.default_pool, "_threads", set())
+    tracker = getattr(resource_tracker._resource_tracker, "_pid", None)
+    threads = {
+        thread
+        for thread in threading.enumerate()
+        if thread not in pooled and (not thread.daemon or thread.name == "dgraph-slot")
+    }
+    children = {child for child in psutil.Process().children() if child.pid != tracker}
+    return threads | children
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_running() -> Iterator[None]:
+    """Fail a test that leaves a thread or a child process behind."""
+    before = running()
+    yield
+    end = time.monotonic() + GRACE
+    while (left := running() - before) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not left, f"left running: {left}"
