@@ -1,0 +1,101 @@
+"""Configuration is checked when it is read; kernels find a folder to be cached in."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+
+import dgraph.config
+from dgraph.config import Options
+from dgraph.errors import OptionError
+
+PACKAGE = Path(dgraph.config.__file__).parent
+
+
+def test_defaults() -> None:
+    assert Options.read() == Options("direct", "auto", True, 300.0, 60.0, "auto")
+
+
+def test_options_travel() -> None:
+    options = Options.read()
+    assert pickle.loads(pickle.dumps(options)) == options
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("routing", "scenic"),
+        ("transport", None),
+        ("transport", ["unix"]),
+        ("combine", 1),
+        ("combine", "yes"),
+        ("progress", "always"),
+        ("timeouts.join", 0),
+        ("timeouts.join", True),
+        ("timeouts.join", None),
+        ("timeouts.silence", "-3s"),
+        ("timeouts.silence", "nan"),
+        ("timeouts.silence", "3 parsecs"),
+    ],
+)
+def test_wrong_value_is_refused(key: str, value: Any) -> None:
+    with (
+        dask.config.set({f"dgraph.{key}": value}),
+        pytest.raises(OptionError, match=f"dgraph.{key} must be .*, not "),
+    ):
+        Options.read()
+
+
+@pytest.mark.parametrize(("value", "seconds"), [("90s", 90), (5, 5), (0.5, 0.5), ("1h", 3600)])
+def test_times(value: Any, seconds: float) -> None:
+    with dask.config.set({"dgraph.timeouts.join": value}):
+        assert Options.read().join_timeout == seconds
+
+
+def test_environment_overrides() -> None:
+    program = "from dgraph.config import Options; print(Options.read().combine)"
+    environment = os.environ | {"DASK_DGRAPH__COMBINE": "false"}
+    printed = subprocess.check_output([sys.executable, "-c", program], env=environment)
+    assert printed == b"False\n"
+
+
+def test_kernels_are_cached_though_neither_package_nor_home_can_be_written(
+    tmp_path: Path,
+) -> None:
+    copy = shutil.copytree(
+        PACKAGE, tmp_path / "dgraph", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for folder in (copy, *copy.glob("**/")):
+        (folder / "__pycache__").touch()  # a file where a folder should be stops even root
+    environment = {
+        name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"
+    }
+    environment |= {"HOME": os.devnull, "XDG_CACHE_HOME": os.devnull, "TMPDIR": str(tmp_path)}
+    program = "import dgraph, dgraph.shard.bits, numba; print(numba.config.CACHE_DIR)"
+    printed = subprocess.check_output(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, text=True
+    )
+    cache = tmp_path / f"dgraph-kernels-{os.getuid()}"
+    assert Path(printed.strip()) == cache
+    assert list(cache.iterdir())
+    assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_folder_that_others_can_enter_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    laid = tmp_path / f"dgraph-kernels-{os.getuid()}"
+    laid.mkdir()
+    laid.chmod(0o777)
+    folder = dgraph.config._private_folder()
+    assert folder != laid
+    assert folder.stat().st_mode & 0o777 == 0o700
