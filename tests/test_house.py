@@ -25,7 +25,7 @@ LINKS = {"dgraph.algorithms": "algorithms", "dgraph.topology": "topology"}
 LAYERS = [
     "errors",
     "config events",
-    "clients",
+    "clients output",
     "topology",
     "vertices",
     "edges",
