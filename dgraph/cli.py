@@ -1,0 +1,264 @@
+"""The command line: ``dgraph run``, ``dgraph generate``.
+
+Exit code 0 only if the work was done. Bad input: one line on stderr that says what to do, and
+exit code 2. Output files appear whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import pandas as pd
+
+import dgraph as dg
+from dgraph.errors import DgraphError
+from dgraph.output import check_output, write_frame
+
+__all__ = ["cli", "main"]
+
+Command = Callable[..., None]
+
+#: Rows that are printed when no output file is named.
+SHOWN = 10
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(dg.__version__, prog_name="dgraph")
+def cli() -> None:
+    """Graph analytics on Dask: the graph stays on the workers."""
+
+
+@cli.group()
+def run() -> None:
+    """Run an algorithm on a file (or folder, or glob) of edges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every ``dgraph run`` shares: where the edges are, where it runs, where it writes."""
+
+    edges: str
+    directed: bool
+    weight: str | None
+    source_column: str | None
+    target_column: str | None
+    format: str | None
+    sep: str | None
+    header: bool | None
+    duplicates: str
+    self_loops: str
+    nulls: str
+    placement: str
+    out: str | None
+    workers: int | None
+    threads: int | None
+    scheduler: str | None
+
+    @contextlib.contextmanager
+    def client(self) -> Iterator[Any]:
+        """Yield a client of the cluster that the options name, closed afterwards."""
+        from distributed import Client, LocalCluster
+
+        if self.scheduler is not None:
+            if self.workers is not None or self.threads is not None:
+                raise click.UsageError("--scheduler joins a cluster: drop --workers, --threads")
+            with Client(self.scheduler, timeout="20s") as client:
+                yield client
+            return
+        cluster = LocalCluster(
+            n_workers=self.workers or 1,
+            threads_per_worker=self.threads or (1 if self.workers else None),
+            processes=self.workers is not None,
+            memory_limit=0,
+            dashboard_address=None,
+        )
+        with cluster, Client(cluster) as client:
+            yield client
+
+    def graph(self, client: Any) -> dg.Graph:
+        """Read the edges and build the graph."""
+        edges = dg.read_edges(
+            self.edges, format=self.format, sep=self.sep, header=self.header
+        ) if self._reads() else self.edges  # fmt: skip
+        columns = {
+            "source": self.source_column,
+            "target": self.target_column,
+        }
+        return dg.from_edges(
+            edges,
+            **{name: column for name, column in columns.items() if column is not None},
+            weight=self._weight(),
+            directed=self.directed,
+            duplicates=self.duplicates,
+            self_loops=self.self_loops,
+            nulls=self.nulls,
+            placement=self.placement,
+            client=client,
+        )
+
+    def _reads(self) -> bool:
+        """Whether options of the reader were given; else from_edges reads, and knows more."""
+        return (self.format, self.sep, self.header) != (None, None, None)
+
+    def _weight(self) -> Any:
+        return True if self.weight == "true" else self.weight
+
+
+_JOB_OPTIONS = (
+    click.argument("edges"),
+    click.option("--directed", is_flag=True, help="Edges have a direction."),
+    click.option("--weight", metavar="COL", help="Weight column ('true': the format's own)."),
+    click.option("--source-column", metavar="COL", help="Default: source, or the first."),
+    click.option("--target-column", metavar="COL", help="Default: target, or the second."),
+    click.option("--format", help="Default: by the file's ending."),
+    click.option("--sep", help="Separator of text files; default: found out."),
+    click.option("--header/--no-header", default=None, help="Default: found out."),
+    click.option("--duplicates", default="min", show_default=True, help="Parallel edges."),
+    click.option("--self-loops", default="keep", show_default=True),
+    click.option("--nulls", default="error", show_default=True),
+    click.option("--placement", default="degree", show_default=True),
+    click.option("--out", metavar="FILE", help="Write FILE.parquet or FILE.csv."),
+    click.option("--workers", type=click.IntRange(1), help="Worker processes; default: none."),
+    click.option("--threads", type=click.IntRange(1), help="Threads of each worker."),
+    click.option("--scheduler", metavar="ADDRESS", help="Join a running Dask cluster."),
+)
+
+
+def _job_command(name: str, *options: Any) -> Callable[[Command], Command]:
+    """Make a function of (job, its own options) a subcommand of ``run``."""
+
+    def decorate(function: Command) -> Command:
+        def command(**values: Any) -> None:
+            shared = {field: values.pop(field) for field in Job.__slots__}
+            function(Job(**shared), **values)
+
+        command.__doc__ = function.__doc__
+        for option in reversed((*_JOB_OPTIONS, *options)):
+            command = option(command)
+        run.command(name)(command)
+        return function
+
+    return decorate
+
+
+def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
+    """Build the graph, run the algorithm, and write or print what it gives."""
+    if job.out is not None:
+        check_output(job.out)
+    with job.client() as client, job.graph(client) as graph:
+        sources = arguments.pop("sources", None)
+        if sources is not None:
+            arguments["source"] = [_as_id(graph, text) for text in sources]
+        result = algorithm(graph, **arguments)
+        record = graph.runs[-1]
+        click.echo(
+            f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges; "
+            f"{record.algorithm}: {record.supersteps} supersteps, {record.seconds:.4f} s",
+            err=job.out is not None,
+        )
+        if job.out is not None:
+            write_frame(result, job.out)
+        else:
+            _show(result)
+
+
+def _show(result: Any) -> None:
+    head = result.head(SHOWN, npartitions=-1)
+    with pd.option_context("display.width", 100, "display.max_columns", None):
+        click.echo(head.to_string(index=False))
+
+
+def _as_id(graph: dg.Graph, text: str) -> int | str:
+    """Return what was typed as an id of the graph's kind."""
+    if graph.id_kind == "str":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise click.UsageError(
+            f"--source must be an integer, as the ids of this graph are, not {text!r}"
+        ) from None
+
+
+@_job_command(
+    "bfs",
+    click.option("--source", "sources", multiple=True, required=True, metavar="ID"),
+    click.option("--depth-limit", type=click.IntRange(0)),
+)
+def _bfs(job: Job, sources: tuple[str, ...], depth_limit: int | None) -> None:
+    """Distances and predecessors from one or more sources."""
+    _execute(job, dg.bfs, sources=sources, depth_limit=depth_limit)
+
+
+@_job_command("cc")
+def _cc(job: Job) -> None:
+    """Connected components."""
+    _execute(job, dg.connected_components)
+
+
+@_job_command(
+    "pagerank",
+    click.option("--alpha", default=0.85, show_default=True),
+    click.option("--max-iter", default=100, show_default=True),
+    click.option("--tol", default=1e-6, show_default=True),
+    click.option("--unweighted", is_flag=True, help="Ignore the weights."),
+)
+def _pagerank(job: Job, unweighted: bool, **options: Any) -> None:
+    """PageRank."""
+    _execute(job, dg.pagerank, weighted=not unweighted, **options)
+
+
+@cli.command()
+@click.argument("kind", type=click.Choice(["kronecker", "uniform", "grid"]))
+@click.option("--scale", type=click.IntRange(1, 40), required=True, help="2**SCALE vertices.")
+@click.option("--edgefactor", default=16, show_default=True, help="Edges for each vertex.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--weights", is_flag=True, help="With weights in [0, 1).")
+@click.option("--out", required=True, metavar="FILE", help="FILE.parquet or FILE.csv.")
+def generate(
+    kind: str, scale: int, edgefactor: int, seed: int, weights: bool, out: str
+) -> None:
+    """Generate a graph, the same one for the same seed."""
+    check_output(out)
+    if kind == "grid":
+        rows = 1 << (scale // 2)
+        edges = dg.generate.grid(rows, (1 << scale) // rows, weights=weights, seed=seed)
+    else:
+        make = getattr(dg.generate, kind)
+        edges = make(scale, edgefactor, seed=seed, weights=weights)
+    write_frame(edges, out)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; the entry point of the ``dgraph`` command."""
+    sys.exit(_main(arguments))
+
+
+def _main(arguments: list[str] | None) -> int:
+    from dgraph.config import Options
+    from dgraph.events import progress
+
+    try:
+        with progress(Options.read().progress):
+            cli.main(arguments, prog_name="dgraph", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        return _complain(error.format_message())
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("dgraph: interrupted", err=True)
+        return 130
+    except (DgraphError, OSError) as error:
+        return _complain(str(error))
+    return 0
+
+
+def _complain(message: str) -> int:
+    """Say in one line what is wrong."""
+    click.echo("dgraph: " + " ".join(message.split()), err=True)
+    return 2

@@ -1,0 +1,151 @@
+"""The command line, as a person uses it: real files, real processes, exit codes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.limit(180)
+
+
+def dgraph(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dgraph", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=150,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def karate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("karate") / "karate.csv"
+    edges = pd.DataFrame(list(nx.karate_club_graph().edges()), columns=["source", "target"])
+    edges.to_csv(path, index=False)
+    return path
+
+
+def test_prints_a_summary_and_the_first_rows(karate: Path) -> None:
+    done = dgraph("run", "bfs", str(karate), "--source", "0")
+    assert done.returncode == 0, done.stderr
+    assert "34 vertices, 78 edges" in done.stdout
+    assert re.search(r"vertex\s+distance\s+predecessor", done.stdout)
+    assert done.stderr == ""
+
+
+def test_writes_csv_with_empty_missing_values(karate: Path, tmp_path: Path) -> None:
+    out = tmp_path / "levels.csv"
+    done = dgraph("run", "bfs", str(karate), "--source", "0", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    frame = pd.read_csv(out, dtype=str, keep_default_na=False)
+    assert list(frame.columns) == ["vertex", "distance", "predecessor"]
+    assert frame.set_index("vertex").loc["0"].tolist() == ["0", ""]
+    want = nx.single_source_shortest_path_length(nx.karate_club_graph(), 0)
+    assert dict(zip(frame.vertex.astype(int), frame.distance.astype(int), strict=True)) == want
+
+
+def test_writes_parquet_with_worker_processes(karate: Path, tmp_path: Path) -> None:
+    out = tmp_path / "ranks.parquet"
+    done = dgraph("run", "pagerank", str(karate), "--out", str(out), "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    ranks = pd.read_parquet(out).set_index("vertex")["rank"]
+    want = nx.pagerank(nx.karate_club_graph(), weight=None)
+    assert ranks.sum() == pytest.approx(1)
+    assert ranks.to_dict() == pytest.approx(want, abs=1e-5)
+    assert [path.name for path in tmp_path.iterdir()] == ["ranks.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "bfs", "{karate}", "--source", "99"], "99"),
+        (["run", "bfs", "{karate}", "--source", "Ann"], "integer"),
+        (["run", "bfs", "{karate}"], "--source"),
+        (["run", "cc", "nowhere.csv"], "nowhere.csv"),
+        (["run", "cc", "{karate}", "--out", "labels.xlsx"], ".parquet or .csv"),
+        (["run", "cc", "{karate}", "--out", "no/such/labels.csv"], "no/such"),
+        (["run", "cc", "{karate}", "--duplicates", "average"], "average"),
+        (["run", "pagerank", "{karate}", "--alpha", "2"], "alpha"),
+        (["run", "cc", "{karate}", "--source-column", "from"], "from"),
+        (
+            ["run", "cc", "{karate}", "--scheduler", "tcp://127.0.0.1:1", "--workers", "2"],
+            "drop",
+        ),
+        (["run", "louvain", "{karate}"], "louvain"),
+        (["generate", "torus", "--scale", "4", "--out", "x.csv"], "torus"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], says: str, karate: Path, tmp_path: Path
+) -> None:
+    done = dgraph(*(text.format(karate=karate) for text in arguments), cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert says in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_generate_gives_the_same_graph_again(tmp_path: Path) -> None:
+    for name in ("a.parquet", "b.csv"):
+        out = str(tmp_path / name)
+        done = dgraph("generate", "kronecker", "--scale", "6", "--seed", "3", "--out", out)
+        assert done.returncode == 0, done.stderr
+    first = pd.read_parquet(tmp_path / "a.parquet")
+    assert len(first) == 16 * 64
+    pd.testing.assert_frame_equal(first, pd.read_csv(tmp_path / "b.csv"))
+
+
+@pytest.fixture
+def scheduler() -> Iterator[str]:
+    """Start a scheduler and two workers as a person does."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+    commands = [
+        ["scheduler", "--host", address, "--no-dashboard"],
+        *(["worker", address, "--nthreads", "2", "--no-nanny", "--no-dashboard"] for _ in "ab"),
+    ]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    processes = []
+    for command in commands:
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "dask", *command],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=env,
+            )
+        )
+        time.sleep(0.5)
+    try:
+        yield address
+    finally:
+        for process in reversed(processes):
+            process.send_signal(signal.SIGTERM)
+        for process in processes:
+            process.wait(timeout=30)
+
+
+def test_joins_a_running_cluster(scheduler: str, karate: Path, tmp_path: Path) -> None:
+    out = tmp_path / "labels.csv"
+    done = dgraph("run", "cc", str(karate), "--scheduler", scheduler, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert pd.read_csv(out).component.tolist() == [0] * 34
+    again = dgraph("run", "bfs", str(karate), "--source", "33", "--scheduler", scheduler)
+    assert again.returncode == 0, again.stderr
