@@ -191,13 +191,13 @@ def _as_id(graph: dg.Graph, text: str) -> int | str:
     click.option("--depth-limit", type=click.IntRange(0)),
 )
 def _bfs(job: Job, sources: tuple[str, ...], depth_limit: int | None) -> None:
-    """Distances and predecessors from one or more sources."""
+    """Search breadth first from one or more sources."""
     _execute(job, dg.bfs, sources=sources, depth_limit=depth_limit)
 
 
 @_job_command("cc")
 def _cc(job: Job) -> None:
-    """Connected components."""
+    """Find the connected components."""
     _execute(job, dg.connected_components)
 
 
@@ -209,7 +209,7 @@ def _cc(job: Job) -> None:
     click.option("--unweighted", is_flag=True, help="Ignore the weights."),
 )
 def _pagerank(job: Job, unweighted: bool, **options: Any) -> None:
-    """PageRank."""
+    """Rank the vertices by PageRank."""
     _execute(job, dg.pagerank, weighted=not unweighted, **options)
 
 

@@ -88,7 +88,7 @@ class Links(Protocol):
     def exchange(
         self, superstep: int, frames: Sequence[Frame], vote: Votes, op: str
     ) -> tuple[list[Frame], Votes]:
-        """Send frames to slots of other processes; return those that came and the whole vote."""
+        """Send frames to slots of other processes; return what came and the whole vote."""
 
     def abort(self, error: BaseException) -> None:
         """Tell the other processes that the run has failed here."""
