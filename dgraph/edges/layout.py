@@ -1,0 +1,266 @@
+"""How the lines of a delimited text file are laid out: separator, header, columns.
+
+What the user does not say is found out from the first lines of the file. Matrix Market and
+DIMACS files are delimited text whose preamble tells the layout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from dgraph.edges.files import File
+from dgraph.edges.preamble import Matrix, read_dimacs, read_matrix_market
+from dgraph.edges.scan import WHITESPACE, fields_of
+from dgraph.errors import EdgeValueError, OptionError
+
+__all__ = ["Layout", "find_layout"]
+
+BOM = b"\xef\xbb\xbf"
+_COMMENTS = (ord("#"), ord("%"))
+_SAMPLE = 32  # lines that are looked at
+_HEAD = 1 << 16  # bytes that are looked at, more if they hold too few lines
+_ANY = 1 << 40  # more fields than a line has
+
+_SEPARATORS = {
+    " ": WHITESPACE, r"\s+": WHITESPACE, "whitespace": WHITESPACE,
+    "\t": 9, ",": 44, ";": 59, "|": 124, ":": 58,
+}  # fmt: skip
+# Candidates for a separator; of those that fit equally well, the first in this order is taken.
+_GUESSES = {"csv": b",;\t ", "tsv": b"\t,; ", "el": b" \t,;", "wel": b" \t,;", "txt": b"\t;, "}
+_PAIRS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("source", "destination"),
+    ("from", "to"),
+    ("source_id", "target_id"),
+    ("sourceid", "targetid"),
+    ("fromnodeid", "tonodeid"),
+    ("node1", "node2"),
+)
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the edges stand in a text file.
+
+    Parameters
+    ----------
+    begin : int
+        Byte at which the data begin.
+    separator : int
+        A byte, or `dgraph.edges.scan.WHITESPACE`.
+    columns : tuple of int
+        Positions of source, target and weight, -1 for none.
+    bounds : tuple of int
+        Fewest and most fields of a line.
+    comments : tuple of int
+        Bytes that make a line a comment if it starts with them.
+    names : tuple of str
+        The header's, if there is one.
+    matrix : Matrix, optional
+        What a self-describing file says of itself.
+    """
+
+    begin: int
+    separator: int
+    columns: tuple[int, int, int]
+    bounds: tuple[int, int]
+    comments: tuple[int, int] = _COMMENTS
+    names: tuple[str, ...] = ()
+    matrix: Matrix | None = None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether there is a column of weights."""
+        return self.columns[2] >= 0
+
+
+def find_layout(
+    file: File,
+    sep: str | None = None,
+    header: bool | None = None,
+    columns: Sequence[int | str] | None = None,
+    like: Layout | None = None,
+) -> Layout:
+    """Find out the layout of a text file from its first lines.
+
+    Parameters
+    ----------
+    file : File
+    sep, header, columns
+        What the user says, as in `dgraph.read_edges`.
+    like : Layout, optional
+        That of another file of the same data: a first line like its header is a header here.
+    """
+    if file.format == "gr":
+        return _dimacs([line for line, _ in _first_lines(file, b"c")[1]])
+    head, lines = _first_lines(file, b"#%")
+    if file.format == "mtx" and head.lower().startswith(b"%%matrixmarket"):
+        return _matrix_market(*read_matrix_market(head, file.path))
+    separator = _separator(sep, file, [line for line, _ in lines])
+    rows = [fields_of(line, separator) for line, _ in lines]
+    if not rows:
+        return Layout(0, separator, (0, 1, -1), (2, _ANY))
+    by_name = any(isinstance(column, str) for column in columns or ())
+    if _has_header(header, by_name, [fields for fields, _ in rows], like):
+        names = tuple(_text(field, file) for field in rows.pop(0)[0])
+        begin = lines[0][1]
+    else:
+        names, begin = (), 0
+    width = len(names) or _width(rows)
+    if columns is None:
+        positions = _default_columns(names, [fields for fields, _ in rows], file)
+        return Layout(begin, separator, positions, (max(width, 2),) * 2, names=names)
+    positions = _named_columns(columns, names, file)
+    return Layout(begin, separator, positions, (max(positions) + 1, _ANY), names=names)
+
+
+def _head(file: File, least: int) -> tuple[bytes, bool]:
+    """Return the first bytes up to a line's end, and whether they are the whole file."""
+    head = file.head(least)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise EdgeValueError(f"{file.path} is UTF-16, expected UTF-8: save it as UTF-8")
+    whole = bool(file.codec) or len(head) < least
+    return (head if whole else head[: head.rfind(b"\n") + 1]), whole
+
+
+def _first_lines(file: File, comments: bytes) -> tuple[bytes, list[tuple[bytes, int]]]:
+    """Return the head of the file, and its first lines of data with the byte after each."""
+    least = _HEAD
+    while True:
+        head, whole = _head(file, least)
+        lines = list(islice(_data_lines(head, comments), _SAMPLE + 1))
+        if whole or len(lines) > _SAMPLE:
+            return head, lines
+        least *= 8
+
+
+def _data_lines(head: bytes, comments: bytes) -> Iterator[tuple[bytes, int]]:
+    """Yield each line that is not blank and no comment, with the byte after it."""
+    at = len(BOM) if head.startswith(BOM) else 0
+    for match in re.compile(rb"[^\r\n]*(\r\n|\r|\n|$)").finditer(head, at):
+        line = match.group()
+        if line.strip() and line[0] not in comments:
+            yield line, match.end()
+
+
+def _separator(sep: str | None, file: File, lines: list[bytes]) -> int:
+    if sep is not None:
+        if sep not in _SEPARATORS:
+            allowed = ", ".join(map(repr, _SEPARATORS))
+            raise OptionError(f"sep must be one of {allowed}, not {sep!r}")
+        return _SEPARATORS[sep]
+    guesses = _GUESSES.get(file.format, _GUESSES["txt"])
+
+    def fit(separator: int) -> int:
+        return sum(_pairs_up(line, separator) for line in lines)
+
+    return max(guesses, key=fit)  # the first of equals
+
+
+def _pairs_up(line: bytes, separator: int) -> bool:
+    fields, _ = fields_of(line, separator)
+    return len([field for field in fields if field]) >= 2
+
+
+def _is_number(field: bytes) -> bool:
+    return _NUMBER.fullmatch(field) is not None
+
+
+def _has_header(
+    header: bool | None, by_name: bool, rows: list[list[bytes]], like: Layout | None
+) -> bool:
+    if header is not None:
+        if not isinstance(header, bool):
+            raise OptionError(f"header must be True, False or None, not {header!r}")
+        if by_name and not header:
+            raise OptionError("columns= has names, but header=False: give positions")
+        return header
+    first, others = rows[0], rows[1:]
+    names = [field.decode("utf-8", "replace") for field in first]
+    if by_name or (like is not None and like.names and list(like.names) == names):
+        return True
+    if any(map(_is_number, first)):
+        return False
+    lower = {name.strip().lower() for name in names}
+    if any(lower.issuperset(pair) for pair in _PAIRS):
+        return True
+    return any(_is_numeric(others, column) for column, field in enumerate(first) if field)
+
+
+def _is_numeric(rows: list[list[bytes]], column: int) -> bool:
+    """Tell whether a column holds numbers and nothing else."""
+    fields = [row[column] for row in rows if len(row) > column and row[column]]
+    return bool(fields) and all(map(_is_number, fields))
+
+
+def _width(rows: list[tuple[list[bytes], int]]) -> int:
+    """Return how many columns there are; an empty field at a line's end may be one, or none."""
+    return max(len(fields) for fields, count in rows if count == rows[0][1])
+
+
+def _default_columns(
+    names: tuple[str, ...], rows: list[list[bytes]], file: File
+) -> tuple[int, int, int]:
+    lower = [name.strip().lower() for name in names]
+    first = 1 if len(lower) > 2 and not lower[0] else 0  # a pandas index, written without a name
+    source, target, weight = first, first + 1, first + 2
+    if "source" in lower and "target" in lower:
+        source, target = lower.index("source"), lower.index("target")
+        others = [at for at in range(first, len(lower)) if at not in (source, target)]
+        weight = others[0] if others else -1
+    if file.format == "wel":
+        return source, target, weight
+    if "weight" in lower:
+        return source, target, lower.index("weight")
+    known = [row[weight] for row in rows if len(row) > weight >= 0 and row[weight]]
+    return source, target, weight if known and _is_number(known[0]) else -1
+
+
+def _named_columns(
+    columns: Sequence[int | str], names: tuple[str, ...], file: File
+) -> tuple[int, int, int]:
+    if isinstance(columns, str) or len(columns) not in (2, 3):
+        raise OptionError(
+            f"columns must name source, target and perhaps weight, not {columns!r}: give 2 or 3 "
+            "names or positions"
+        )
+    found = [_position(column, names, file) for column in columns]
+    source, target, weight = [*found, -1][:3]
+    return source, target, weight
+
+
+def _position(column: int | str, names: tuple[str, ...], file: File) -> int:
+    if isinstance(column, str):
+        if column not in names:
+            raise EdgeValueError(
+                f"{file.path} has no column {column!r}: choose from {', '.join(names)}"
+            )
+        return names.index(column)
+    if isinstance(column, bool) or not isinstance(column, int) or column < 0:
+        raise OptionError(f"columns must be names or positions from 0 on, not {column!r}")
+    return column
+
+
+def _text(field: bytes, file: File) -> str:
+    try:
+        return field.decode()
+    except UnicodeDecodeError as error:
+        raise EdgeValueError(f"the header of {file.path} is not UTF-8: save it so") from error
+
+
+def _matrix_market(matrix: Matrix, begin: int) -> Layout:
+    fields = 2 if matrix.field == "pattern" else 3
+    columns = (0, 1, 2 if fields == 3 else -1)
+    return Layout(begin, WHITESPACE, columns, (fields, fields), matrix=matrix)
+
+
+def _dimacs(lines: list[bytes]) -> Layout:
+    """Lay out ``a source target weight``; lines that start with c or p are no arcs."""
+    comments = (ord("c"), ord("p"))
+    return Layout(0, WHITESPACE, (1, 2, 3), (4, 4), comments, matrix=read_dimacs(lines))

@@ -1,0 +1,87 @@
+"""A column of weights, whatever it is made of, as float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dgraph.edges.arrow import one_array
+from dgraph.errors import EdgeTypeError
+
+__all__ = ["read_weights"]
+
+Weights = NDArray[np.float64]
+_NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "empty")
+
+
+def read_weights(column: Any, name: str) -> Weights:
+    """Read a column of numbers as float64; NaN where one is missing.
+
+    Parameters
+    ----------
+    column : NumPy array, pandas Series or extension array, Arrow array
+        Of integers, floats or decimals; integers above 2**53 are rounded.
+    name : str
+        What messages call it.
+
+    Examples
+    --------
+    >>> read_weights(pd.array([1, None], "Int64"), "w")
+    array([ 1., nan])
+    >>> read_weights(np.array(["1"]), "w")
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.EdgeTypeError: column 'w' has dtype str32, expected numbers as weights: \
+convert it to float64
+    """
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return _from_arrow(one_array(column), name)
+    if isinstance(column, pd.Series | pd.Index):
+        column = column.array
+    if isinstance(column, np.ndarray | pd.arrays.NumpyExtensionArray):
+        return _from_numpy(np.asarray(column), name)
+    if isinstance(column.dtype, pd.ArrowDtype | pd.StringDtype):
+        return _from_arrow(one_array(pa.array(column)), name)
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "iuf" and hasattr(column.dtype, "numpy_dtype"):
+        values: Weights = column.to_numpy(np.float64, na_value=np.nan)
+        return values
+    return _nothing(len(column)) if column.isna().all() else _refuse(str(column.dtype), name)
+
+
+def _from_numpy(values: NDArray[Any], name: str) -> Weights:
+    if values.dtype.kind in "iuf":
+        return np.ascontiguousarray(values, np.float64)
+    if len(values) == 0:
+        return _nothing(0)
+    if values.dtype.kind == "O":
+        found = pd.api.types.infer_dtype(values, skipna=True)
+        if found in _NUMBERS:
+            return np.where(pd.isna(values), np.nan, values).astype(np.float64)
+        return _refuse(f"object ({found})", name)
+    return _refuse(values.dtype.name, name)
+
+
+def _from_arrow(array: pa.Array, name: str) -> Weights:
+    kind = array.type
+    if array.null_count == len(array):
+        return _nothing(len(array))
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return _refuse(str(kind), name)
+    numbers = pc.cast(array, pa.float64(), safe=False)
+    return np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _nothing(rows: int) -> Weights:
+    return np.full(rows, np.nan)
+
+
+def _refuse(dtype: str, name: str) -> Weights:
+    raise EdgeTypeError(
+        f"column {name!r} has dtype {dtype}, expected numbers as weights: convert it to float64"
+    )
