@@ -23,6 +23,20 @@ def code_dtype(count: int) -> type[np.int32] | type[np.int64]:
     return np.int32 if count < 2**31 else np.int64
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view of `array`.
+
+    Numba compiles a kernel once for writable and once for read-only arrays. Arrow's memory is
+    read-only, so all that the kernels of this package read is made so.
+
+    >>> frozen(np.arange(3)).flags.writeable
+    False
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 class Ids(ABC):
     """A column of vertex ids of one type, without missing values; never changed in place.
 

@@ -19,6 +19,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dgraph.vertices.base import frozen
+
 _MURMUR = np.uint64(0xC6A4A7935BD1E995)
 _SPLIT_1 = np.uint64(0xBF58476D1CE4E5B9)
 _SPLIT_2 = np.uint64(0x94D049BB133111EB)
@@ -44,7 +46,7 @@ def hash_ints(values: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
     array([16294208416658607535, 16490336266968443936], dtype=uint64)
     """
     words = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False)
-    hashes: NDArray[np.uint64] = _splitmix(words.view(np.uint64))
+    hashes: NDArray[np.uint64] = _splitmix(frozen(words.view(np.uint64)))
     return hashes
 
 
@@ -57,7 +59,7 @@ def hash_strings(offsets: NDArray[np.int64], data: NDArray[np.uint8]) -> NDArray
     >>> hash_strings(np.array([0, 0, 3]), np.frombuffer(b"abc", np.uint8))
     array([                   0, 11297775770902552315], dtype=uint64)
     """
-    hashes: NDArray[np.uint64] = _murmur(offsets, data)
+    hashes: NDArray[np.uint64] = _murmur(frozen(offsets), frozen(data))
     return hashes
 
 
@@ -73,16 +75,21 @@ def _splitmix(words):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def murmur_of(data, start, stop):  # type: ignore[no-untyped-def]
-    """Return MurmurHash64A of ``data[start:stop]``; a Numba kernel."""
+def word_at(data, start):  # type: ignore[no-untyped-def]
+    """Return the eight bytes from `start` as one word, lowest first; a Numba kernel."""
+    word = np.uint64(0)
+    for byte in range(8):
+        word |= np.uint64(data[np.uint64(start + byte)]) << np.uint64(8 * byte)
+    return word
+
+
+@njit(nogil=True, cache=True)
+def _murmur_of(data, start, stop):  # type: ignore[no-untyped-def]
     size = stop - start
     h = np.uint64(size) * _MURMUR
     at = start
     for _ in range(size >> 3):
-        k = np.uint64(0)
-        for byte in range(8):
-            k |= np.uint64(data[at + byte]) << np.uint64(8 * byte)
-        k *= _MURMUR
+        k = word_at(data, at) * _MURMUR
         k ^= k >> np.uint64(47)
         k *= _MURMUR
         h = (h ^ k) * _MURMUR
@@ -101,5 +108,5 @@ def _murmur(offsets, data):  # type: ignore[no-untyped-def]
     count = len(offsets) - 1
     hashes = np.empty(count, np.uint64)
     for i in range(count):
-        hashes[i] = murmur_of(data, offsets[i], offsets[i + 1])
+        hashes[i] = _murmur_of(data, offsets[i], offsets[i + 1])
     return hashes

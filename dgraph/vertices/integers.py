@@ -12,11 +12,17 @@ from numpy.typing import DTypeLike, NDArray
 from dgraph.errors import EdgeTypeError
 from dgraph.vertices.base import Codes, Ids, Positions, Side, code_dtype
 from dgraph.vertices.hash import hash_ints
-from dgraph.vertices.int_kernels import Keys, positions_in, sorted_unique
+from dgraph.vertices.int_kernels import (
+    Keys,
+    keys_of_words,
+    positions_in,
+    radix_argsort,
+    sorted_unique,
+    words_of_keys,
+)
 
 Integers = NDArray[np.integer[Any]]
 
-_SIGN = np.uint64(1 << 63)
 _INT64_MAX = 2**63 - 1
 
 
@@ -48,7 +54,7 @@ class IntIds(Ids):
                 f"{values.dtype}; convert the column to an integer dtype"
             )
         native = values.dtype.newbyteorder("=")
-        self.values: Integers = np.ascontiguousarray(values, native)
+        self.values: Integers = np.require(values, native, ["C_CONTIGUOUS", "ALIGNED"])
 
     @property
     def dtype(self) -> str:
@@ -123,7 +129,7 @@ class IntIds(Ids):
 
     def argsort(self) -> Positions:
         """Return the indices that sort the ids; equal ids keep their sequence."""
-        return np.argsort(self.values, kind="stable")
+        return radix_argsort(words_of_keys(_keys(self.values, self._biased)))
 
     def locate(self, queries: Ids) -> Positions:
         """Return where each query stands in self (ascending, distinct); -1: missing."""
@@ -180,7 +186,7 @@ class IntIds(Ids):
         return self.values.dtype == np.uint64
 
     def _from_keys(self, keys: Keys) -> Self:
-        values = keys.view(np.uint64) ^ _SIGN if self._biased else keys
+        values = words_of_keys(keys) if self._biased else keys
         return type(self)(values.astype(self.values.dtype, copy=False))
 
 
@@ -217,7 +223,7 @@ def _keys(values: Integers, biased: bool) -> Keys:
     With `biased` keys the order holds for values >= 0, without for values < 2**63.
     """
     if biased:
-        return (values.astype(np.uint64, copy=False) ^ _SIGN).view(np.int64)
+        return keys_of_words(values.astype(np.uint64, copy=False))
     return values.astype(np.int64, copy=False)
 
 

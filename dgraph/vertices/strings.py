@@ -8,13 +8,18 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dgraph.errors import EdgeTypeError
-from dgraph.vertices.base import Codes, Ids, Positions, Side, code_dtype
+from dgraph.vertices.base import Codes, Ids, Positions, Side
 from dgraph.vertices.hash import hash_strings
-from dgraph.vertices.string_kernels import search_strings
+from dgraph.vertices.string_kernels import (
+    columns_of,
+    distinct_strings,
+    find_strings,
+    search_strings,
+)
+from dgraph.vertices.string_sort import argsort_strings
 
 
 class StringIds(Ids):
@@ -90,30 +95,28 @@ class StringIds(Ids):
 
     def unique(self) -> Self:
         """Return the distinct ids, ascending."""
-        distinct = type(self)(self.array.unique())
-        return distinct.take(distinct.argsort())
+        _, distinct = distinct_strings(self.array)
+        found = type(self)(distinct)
+        return found.take(found.argsort())
 
     def factorize(self) -> tuple[Codes, Self]:
         """Return codes and the distinct ids, ascending."""
-        encoded = self.array.dictionary_encode()
-        found = type(self)(encoded.dictionary)
+        codes, distinct = distinct_strings(self.array)
+        found = type(self)(distinct)
         order = found.argsort()
-        rank = np.empty(len(order), code_dtype(len(order)))
-        rank[order] = np.arange(len(order))
-        return rank[encoded.indices.to_numpy()], found.take(order)
+        place = np.empty(len(order), codes.dtype)
+        place[order] = np.arange(len(order))
+        return place[codes], found.take(order)
 
     def argsort(self) -> Positions:
         """Return the indices that sort the ids; equal ids keep their sequence."""
-        order: Positions = pc.array_sort_indices(self.array).to_numpy().astype(np.int64)
-        return order
+        return argsort_strings(self.to_columns())
 
     def locate(self, queries: Ids) -> Positions:
         """Return where each query stands in self (ascending, distinct); -1: missing."""
         if not isinstance(queries, StringIds):
             return np.full(len(queries), -1, np.int64)
-        found = pc.index_in(queries.array, value_set=self.array)
-        positions: Positions = found.fill_null(-1).to_numpy().astype(np.int64)
-        return positions
+        return find_strings(self.array, queries.array)
 
     def searchsorted(self, queries: StringIds, side: Side = "left") -> Positions:
         """Return where each query would be inserted into self (ascending)."""
@@ -128,9 +131,7 @@ class StringIds(Ids):
 
         Shares memory with self; of a slice only the offsets are copied.
         """
-        offsets, data = self._buffers()
-        first, last = int(offsets[0]), int(offsets[-1])
-        return (offsets - first if first else offsets), data[first:last]
+        return columns_of(self.array)
 
     @classmethod
     def from_columns(cls, dtype: str, columns: Sequence[NDArray[Any]]) -> Self:
@@ -146,7 +147,7 @@ class StringIds(Ids):
     def to_pandas(self) -> Any:
         """Return an array of the dtype that pandas gives to strings by default."""
         dtype: Any = pd.Series(["a"]).dtype
-        if dtype == object:  # pandas 2
+        if dtype.kind == "O" and not isinstance(dtype, pd.StringDtype):  # pandas 2
             return self.array.to_numpy(zero_copy_only=False)
         return dtype.__from_arrow__(self.array)
 
@@ -155,15 +156,6 @@ class StringIds(Ids):
         valid = np.packbits(~missing, bitorder="little")
         dtype: Any = pd.StringDtype()
         return dtype.__from_arrow__(_arrow(*self.to_columns(), valid))
-
-    def _buffers(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Return my offsets into the whole character buffer, and that buffer."""
-        _, offsets, data = self.array.buffers()
-        if offsets is None or len(self) == 0:
-            return np.zeros(1, np.int64), np.empty(0, np.uint8)
-        start = self.array.offset
-        where = np.frombuffer(offsets, np.int64)[start : start + len(self) + 1]
-        return where, np.frombuffer(data or b"", np.uint8)
 
 
 def _arrow(
