@@ -1,0 +1,139 @@
+"""The Dask client that a graph works with: given, found, or started.
+
+A client is looked for as Dask's own collections do: the argument, else the current one (in a
+task: that of the worker), else an embedded local cluster is started once for the process.
+
+Whatever talks to the cluster is a coroutine; :func:`call` runs it. A synchronous client waits
+for the result, an asynchronous one gets an awaitable.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any, ParamSpec, TypeVar
+
+from dask.system import CPU_COUNT
+from distributed import Client, get_client, get_worker, secede
+from distributed.threadpoolexecutor import thread_state
+
+from dgraph.errors import OptionError
+from dgraph.events import Note, notify
+
+__all__ = ["call", "ensure_running", "find_client"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Where an embedded cluster serves its dashboard: any free port, this machine only.
+LOCAL = "127.0.0.1:0"
+
+_starting = threading.Lock()
+
+
+def find_client(client: Client | None = None) -> Client:
+    """Return the client to work with, and start an embedded cluster if there is none.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        Default: the current one.
+
+    Raises
+    ------
+    OptionError
+        If `client` is not a client, or not connected.
+
+    Examples
+    --------
+    >>> client = find_client()
+    >>> find_client() is client
+    True
+    """
+    if client is None:
+        client = _current() or _embedded()
+    elif not isinstance(client, Client):
+        raise OptionError(
+            f"client must be a distributed.Client, not {type(client).__name__}; "
+            "leave it out to use the current one"
+        )
+    ensure_running(client)
+    return client
+
+
+def ensure_running(client: Client) -> None:
+    """Raise unless the client is connected.
+
+    Raises
+    ------
+    OptionError
+        If it is closed, or asynchronous and not awaited yet.
+    """
+    if client.status in ("newly-created", "connecting") and client.asynchronous:
+        raise OptionError("the client is not connected yet: await it before you use it")
+    if client.status not in ("running", "connecting"):
+        raise OptionError(
+            f"expected a connected client, got one that is {client.status}; make a new one"
+        )
+
+
+def _current() -> Client | None:
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+def _embedded() -> Client:
+    """Start a cluster in this process and make its client the default; Dask closes it at exit."""
+    with _starting:
+        found = _current()  # another thread was faster
+        if found is not None:
+            return found
+        client = Client(
+            processes=False,
+            n_workers=1,
+            threads_per_worker=CPU_COUNT,
+            memory_limit=0,
+            dashboard_address=LOCAL,
+            worker_dashboard_address=LOCAL,
+            set_as_default=True,
+        )
+    notify(
+        Note(
+            f"no Dask client was found: started a cluster of {CPU_COUNT} threads in this "
+            "process; make a distributed.Client first to work with another one"
+        )
+    )
+    return client
+
+
+def call(
+    client: Client, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+) -> Any:
+    """Run a coroutine function on the loop of a client.
+
+    Returns
+    -------
+    what the function returns, or an awaitable of it
+        An awaitable if the client is asynchronous where this is called.
+    """
+    if client.asynchronous:
+        return function(*args, **kwargs)
+    _leave_pool()
+    return client.sync(function, *args, **kwargs)
+
+
+def _leave_pool() -> None:
+    """Let a task that waits for work on its own worker free its place for that work.
+
+    It stays out of the pool: it is the driver of a computation now, and to come back it would
+    have to wait until another task ends.
+    """
+    if not getattr(thread_state, "proceed", False):
+        return  # not in a task, or it left before
+    try:
+        get_worker()
+    except ValueError:
+        return
+    secede()

@@ -1,0 +1,117 @@
+"""What a graph tells about itself: slot programs that list its vertices, degrees and edges.
+
+Rows about vertices follow the masters of each slot, as those of every algorithm do, so all
+such frames of one graph line up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dgraph.engine.context import Context
+from dgraph.shard import Adjacency, Shard
+from dgraph.vertices.ids import Ids, concat_ids, ids_from_columns
+
+__all__ = ["arcs_slot", "degrees_slot", "edges_slot", "vertices_slot"]
+
+Array = NDArray[Any]
+
+
+async def vertices_slot(ctx: Context, shard: Shard) -> dict[str, Any]:
+    """List the vertices."""
+    return {}
+
+
+async def degrees_slot(ctx: Context, shard: Shard) -> dict[str, Any]:
+    """List degrees: a loop counts 2, or one in and one out; kept parallels count each."""
+    out = np.diff(shard.out.offsets)
+    if shard.directed:
+        return {"in_degree": np.diff(shard.into.offsets), "out_degree": out}
+    loops = np.zeros(shard.masters, np.int64)
+    _count_loops(shard.out.offsets, shard.out.targets, loops)
+    return {"degree": out + loops}
+
+
+async def edges_slot(ctx: Context, shard: Shard) -> dict[str, Any]:
+    """List every edge once, in users' ids; an undirected one with its smaller id first."""
+    near, far, weight = _listed(shard, await _orders(ctx, shard))
+    ids, place = await _all_ids(ctx, shard)
+    columns = {"source": ids.take(near), "target": ids.take(place[far])}
+    return columns if weight is None else columns | {"weight": weight}
+
+
+async def arcs_slot(ctx: Context, shard: Shard) -> dict[str, Any]:
+    """List every edge once as `edges_slot` does, but in orders: positions of sorted ids."""
+    order = await _orders(ctx, shard)
+    near, far, weight = _listed(shard, order)
+    columns = {"source": order[near], "target": order[far]}
+    return columns if weight is None else columns | {"weight": weight}
+
+
+async def _orders(ctx: Context, shard: Shard) -> Array:
+    """Return the order of every local vertex."""
+    order = np.zeros(shard.size, shard.order.dtype)
+    order[: shard.masters] = shard.order
+    await ctx.broadcast(shard, order)
+    return order
+
+
+async def _all_ids(ctx: Context, shard: Shard) -> tuple[Ids, NDArray[np.int32]]:
+    """Return the ids of masters and proxies, without padding, and where each local id stands."""
+    came = await ctx.alltoall(
+        [shard.ids.take(mine).to_columns() if mine.size else None for mine in shard.shared]
+    )
+    parts = [shard.ids]
+    place = np.zeros(shard.size, np.int32)
+    place[: shard.masters] = np.arange(shard.masters)
+    end = shard.masters
+    for start, size, columns in zip(shard.group_start, shard.group_size, came, strict=True):
+        if columns is not None:
+            parts.append(ids_from_columns(shard.ids.dtype, columns))
+            place[start : start + size] = np.arange(end, end + size)
+            end += size
+    return concat_ids(parts), place
+
+
+def _listed(shard: Shard, order: Array) -> tuple[Array, Array, Array | None]:
+    """Return the edges that this slot lists, as local ids, and their weights."""
+    rows: Adjacency = shard.out
+    if shard.directed:
+        near = np.repeat(np.arange(shard.masters, dtype=np.int32), np.diff(rows.offsets))
+        return near, rows.targets, rows.weights
+    count = _count_ascending(rows.offsets, rows.targets, order)
+    at = np.empty(count, np.int64)
+    near = np.empty(count, np.int32)
+    _list_ascending(rows.offsets, rows.targets, order, at, near)
+    return near, rows.targets[at], None if rows.weights is None else rows.weights[at]
+
+
+@njit(nogil=True, cache=True)
+def _count_loops(offsets, targets, loops):  # type: ignore[no-untyped-def]
+    for row in range(len(loops)):
+        for at in range(offsets[row], offsets[row + 1]):
+            loops[row] += targets[at] == row
+
+
+@njit(nogil=True, cache=True)
+def _count_ascending(offsets, targets, order):  # type: ignore[no-untyped-def]
+    count = 0
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            count += order[row] <= order[targets[at]]
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _list_ascending(offsets, targets, order, found, near):  # type: ignore[no-untyped-def]
+    count = 0
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            if order[row] <= order[targets[at]]:
+                found[count] = at
+                near[count] = row
+                count += 1
