@@ -125,6 +125,7 @@ def _make_chunk(frame: Any, spec: ChunkSpec, receipt: Receipt) -> EdgeChunk:
     if spec.weight is not None:
         weight = read_weights(take_column(frame, spec.weight), spec.names[2])
     receipt.rows, receipt.dtypes = source.rows, (source.dtype, target.dtype)
+    receipt.id_dtypes = tuple(side.ids.dtype for side in (source, target) if side.ids is not None)
     _check_kinds(source, target, spec)
     keep = note_missing(receipt, source, target, weight, spec.names)
     if keep is not None:
@@ -242,10 +243,11 @@ def _coded(column: IdColumn) -> tuple[NDArray[Any], Ids]:
     assert column.ids is not None
     if column.codes is None:
         return column.ids.factorize()
-    used, codes = np.unique(column.codes, return_inverse=True)
-    if len(used) == len(column.ids):
+    used = np.zeros(len(column.ids), np.bool_)
+    used[column.codes] = True
+    if used.all():
         return column.codes, column.ids
-    return codes, column.ids.take(used)
+    return (np.cumsum(used) - 1)[column.codes], column.ids.take(np.flatnonzero(used))
 
 
 @njit(nogil=True, cache=True)

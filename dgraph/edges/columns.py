@@ -35,7 +35,7 @@ class IdColumn:
         As the user knows it; for messages.
     ids : Ids or None
         One per row, any id where one is missing; with `codes`, the dictionary. None: there is
-        no id at all.
+        no id in any row, and the dtype does not tell the kind.
     codes : integer array, optional
         For each row the position of its id in `ids`; anything where it is missing.
     missing : bool array, optional
@@ -50,8 +50,8 @@ class IdColumn:
 
     @property
     def kind(self) -> str | None:
-        """Return "int", "str", or None for a column without ids."""
-        return None if self.ids is None else self.ids.kind
+        """Return "int", "str", or None for a column in whose rows there is no id."""
+        return None if self.ids is None or self.rows == 0 else self.ids.kind
 
     def keep(self, rows: Mask) -> IdColumn:
         """Return the column of some of the rows, none of which misses its id."""
@@ -200,10 +200,10 @@ def _from_arrow(array: pa.Array, dtype: str, name: str) -> IdColumn:
     if pa.types.is_integer(array.type):
         values = array.fill_null(0) if some is not None else array
         return IdColumn(rows, dtype, IntIds(values.to_numpy()), missing=some)
-    if rows == 0:
-        return IdColumn(0, dtype, None)
     strings = as_strings(array)
     if strings is None:
+        if rows == 0:
+            return IdColumn(0, dtype, None)
         raise _wrong(dtype, name)
     filled = strings.fill_null("") if some is not None else strings
     return IdColumn(rows, dtype, StringIds(filled), missing=some)

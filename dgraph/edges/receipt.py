@@ -22,6 +22,8 @@ class Receipt:
         Rows that came.
     dtypes : tuple of str
         Of the id columns, as the user knows them.
+    id_dtypes : tuple of str
+        The same as `Ids.dtype`, where it is known: "int64", "uint8", ..., "str".
     kind : "int", "str" or None
         Of the ids; None: there is none.
     nulls : int
@@ -46,6 +48,7 @@ class Receipt:
     partition: int
     rows: int = 0
     dtypes: tuple[str, ...] = ()
+    id_dtypes: tuple[str, ...] = ()
     kind: str | None = None
     nulls: int = 0
     first_null: int | None = None

@@ -1,0 +1,206 @@
+"""The client's judgement on the receipts of all partitions, before the graph is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dgraph.edges.receipt import Receipt
+from dgraph.errors import EdgeTypeError, EdgeValueError
+
+__all__ = ["Nulls", "SelfLoops", "Summary", "combine"]
+
+Nulls = Literal["error", "drop"]
+SelfLoops = Literal["keep", "drop", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What all partitions hold together.
+
+    Parameters
+    ----------
+    dtype : str
+        Of the ids, in which every one of them fits: "int64", "uint8", ..., or "str".
+    rows : int
+        Rows of edges that were read.
+    nulls : int
+        Of those, the rows that lack an id or weight and are left out.
+    self_loops : int
+        Of the rest, the self-loops.
+    low, high : int or None
+        The least and the greatest id of edges and vertices; None if there is none, or if they
+        are strings.
+    """
+
+    dtype: str
+    rows: int
+    nulls: int
+    self_loops: int
+    low: int | None
+    high: int | None
+
+    @property
+    def edges(self) -> int:
+        """Rows that became edges, self-loops and parallels included."""
+        return self.rows - self.nulls
+
+
+def combine(
+    receipts: Sequence[Receipt],
+    *,
+    vertices: Sequence[Receipt] = (),
+    nulls: Nulls = "error",
+    self_loops: SelfLoops = "keep",
+) -> Summary:
+    """Check all partitions together and decide what the ids are.
+
+    Parameters
+    ----------
+    receipts : sequence of Receipt
+        Of the edges, in the order of the partitions.
+    vertices : sequence of Receipt
+        Of declared or placed vertices.
+    nulls, self_loops
+        The policies of `dgraph.from_edges`.
+
+    Raises
+    ------
+    EdgeTypeError
+        If a partition could not be read, or if the partitions' ids are of different kinds.
+    EdgeValueError
+        If a policy forbids what a partition holds; says how many rows, and where the first is.
+
+    Examples
+    --------
+    >>> combine([Receipt(0, 3, id_dtypes=("int8",), kind="int", low=-1, high=5), Receipt(1)])
+    Summary(dtype='int8', rows=3, nulls=0, self_loops=0, low=-1, high=5)
+    >>> combine([Receipt(0, 3), Receipt(1, 4, nulls=2, first_null=1, null_column="target")])
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.EdgeValueError: 2 edges lack an id or weight, the first in row 4 (row 1 of \
+partition 1, counted from 0), column 'target': fill them in, or pass nulls="drop"
+    """
+    both = [*receipts, *vertices]
+    for receipt in both:
+        if receipt.error is not None:
+            raise receipt.error
+    _check_kinds(both)
+    if nulls == "error":
+        _check_nulls(receipts, "edges lack an id or weight", 'fill them in, or pass nulls="drop"')
+        _check_nulls(vertices, "vertices lack their id", "fill them in or drop them")
+    _check_infinite(receipts)
+    if self_loops == "error":
+        _check_loops(receipts)
+    low = min((each.low for each in both if each.low is not None), default=None)
+    high = max((each.high for each in both if each.high is not None), default=None)
+    return Summary(
+        dtype=_common_dtype(both, low, high),
+        rows=sum(receipt.rows for receipt in receipts),
+        nulls=sum(receipt.nulls for receipt in receipts),
+        self_loops=sum(receipt.self_loops for receipt in receipts),
+        low=low,
+        high=high,
+    )
+
+
+def _check_kinds(receipts: Iterable[Receipt]) -> None:
+    """Raise if some partitions hold integers and others strings."""
+    first: Receipt | None = None
+    for receipt in receipts:
+        if receipt.kind is None:
+            continue
+        first = first or receipt
+        if receipt.kind != first.kind:
+            raise EdgeTypeError(
+                f"partition {first.partition} has ids of dtype {_dtypes(first)} and partition "
+                f"{receipt.partition} of {_dtypes(receipt)}, expected one kind in all columns: "
+                "convert them to integers or to strings"
+            )
+
+
+def _dtypes(receipt: Receipt) -> str:
+    return " and ".join(dict.fromkeys(receipt.dtypes))
+
+
+def _check_nulls(receipts: Sequence[Receipt], what: str, remedy: str) -> None:
+    found = _find_first(receipts, lambda receipt: receipt.first_null)
+    if found is None:
+        return
+    where, receipt = found
+    count = sum(each.nulls for each in receipts)
+    raise EdgeValueError(
+        f"{_count(count, what)}, the first in {where}, column {receipt.null_column!r}: {remedy}"
+    )
+
+
+def _check_infinite(receipts: Sequence[Receipt]) -> None:
+    found = _find_first(receipts, lambda receipt: receipt.first_infinite)
+    if found is not None:
+        count = sum(receipt.infinite for receipt in receipts)
+        raise EdgeValueError(
+            f"{_count(count, 'edges have an infinite weight')}, the first in {found[0]}, expected "
+            "finite numbers: leave the edges out or give them a weight"
+        )
+
+
+def _check_loops(receipts: Sequence[Receipt]) -> None:
+    count = sum(receipt.self_loops for receipt in receipts)
+    if count:
+        first = next(receipt.first_loop for receipt in receipts if receipt.self_loops)
+        raise EdgeValueError(
+            f"{_count(count, 'edges are self-loops')}, the first at vertex {first!r}: remove "
+            'them, or pass self_loops="drop" or "keep"'
+        )
+
+
+def _count(count: int, what: str) -> str:
+    """Put a number before a plural, or make the plural a singular.
+
+    >>> _count(1, "edges lack an id"), _count(2, "edges lack an id")
+    ('1 edge lacks an id', '2 edges lack an id')
+    """
+    if count != 1:
+        return f"{count} {what}"
+    noun, verb, rest = what.split(" ", 2)
+    singular = {"edges": "edge", "vertices": "vertex", "have": "has", "are": "is", "lack": "lacks"}
+    return f"1 {singular[noun]} {singular[verb]} {rest}"
+
+
+def _find_first(
+    receipts: Sequence[Receipt], row: Callable[[Receipt], int | None]
+) -> tuple[str, Receipt] | None:
+    """Return where the first row of a kind is, counted over all partitions, and its receipt."""
+    before = 0
+    for receipt in receipts:
+        first = row(receipt)
+        if first is not None:
+            where = f"row {before + first}"
+            if len(receipts) > 1:
+                where += f" (row {first} of partition {receipt.partition}, counted from 0)"
+            else:
+                where += " (counted from 0)"
+            return where, receipt
+        before += receipt.rows
+    return None
+
+
+def _common_dtype(receipts: Sequence[Receipt], low: int | None, high: int | None) -> str:
+    """Return the dtype of all ids; where there is none, that of the columns, or int64."""
+    filled = [receipt for receipt in receipts if receipt.kind is not None]
+    names = {name for receipt in filled or receipts for name in receipt.id_dtypes}
+    if not names or "str" in names:
+        return "str" if names == {"str"} else "int64"
+    dtype = np.result_type(*map(np.dtype, sorted(names)))
+    if dtype.kind != "f":
+        return dtype.name
+    low, high = low or 0, high or 0  # signed and uint64 met: the values decide
+    if low < 0 and high >= 2**63:
+        raise EdgeTypeError(
+            f"ids go from {low} to {high}, expected that all fit int64 or all fit uint64: "
+            "convert them to strings"
+        )
+    return "int64" if high < 2**63 else "uint64"
