@@ -1,0 +1,51 @@
+"""BFS on a Kronecker graph: the kernel, the columns in users' ids, the whole call."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.bench import Bench
+from benchmarks.contest import Contest
+from benchmarks.row import Row
+
+RIVALS = ("scipy", "igraph", "networkit", "graphblas")
+
+#: Trials of one GAPBS process; its median leaves out the one that meets fresh pages.
+TRIALS = 3
+
+
+def options(source: Any) -> dict[str, Any]:
+    """Return the arguments of one search."""
+    return {"source": source}
+
+
+def run(bench: Bench) -> Iterator[Row]:
+    """Search from several sources."""
+    files = bench.kronecker()
+    ours = bench.ours(files)
+    contest = Contest(files.sources(bench.settings.sources))
+    contest.enter_ours(ours, "bfs", options)
+    contest.enter_gap(bench, "bfs", files, lambda source: ("-r", source, "-n", TRIALS))
+    contest.enter_rivals(bench.rivals(RIVALS, files), "bfs", options)
+    ours.log.clear()
+    what = f"{files.name}, median of {len(contest.items)} sources, "
+    row = contest.row("bfs", f"{what}kernel", against="GAPBS", target=0.40)
+    row.phases = ours.phases(files)
+    yield row
+    log = {name: values[1:] for name, values in ours.log.items()}  # the first warmed up
+    for name, part, limit in (
+        ("output", "columns in users' ids", 0.015),
+        ("whole", "whole call", 0.070),
+    ):
+        figure = statistics.median(log[name])
+        yield Row(
+            "bfs",
+            what + part,
+            figure,
+            {"limit": limit},
+            "limit",
+            1.0,
+            samples={name: log[name]},
+        )

@@ -1,0 +1,69 @@
+"""Edge files: written once, read by dgraph and by every rival. Does not import dgraph."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["PIECES", "Ends", "distinct", "read", "symmetric", "write"]
+
+Ends = NDArray[np.int64]
+
+#: Parquet files per graph: enough for every slot to have several, as data sets have.
+PIECES = 8
+
+
+def distinct(source: Ends, target: Ends, seed: int) -> tuple[Ends, Ends]:
+    """Return each undirected edge once, without loops, in random order and direction.
+
+    >>> ends = distinct(np.array([0, 1, 2, 2]), np.array([1, 0, 2, 0]), seed=1)
+    >>> sorted(tuple(sorted(map(int, pair))) for pair in zip(*ends))
+    [(0, 1), (0, 2)]
+    """
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    keys = np.unique((low << 32 | high)[low != high])  # both ends are below 2**31 here
+    draw = np.random.default_rng(seed)
+    draw.shuffle(keys)
+    low, high = keys >> 32, keys & 0xFFFFFFFF
+    swap = draw.random(len(keys)) < 0.5
+    return np.where(swap, high, low), np.where(swap, low, high)
+
+
+def write(folder: Path, source: pa.Array, target: pa.Array) -> None:
+    """Write edges as `PIECES` parquet files with the columns source and target."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    bounds = np.linspace(0, len(source), PIECES + 1).astype(int).tolist()
+    for piece, (start, stop) in enumerate(itertools.pairwise(bounds)):
+        columns = {"source": source[start:stop], "target": target[start:stop]}
+        pq.write_table(pa.table(columns), folder / f"{piece:02}.parquet")
+
+
+def read(path: str) -> tuple[Any, Any]:
+    """Read both columns with pyarrow, all its threads in use: integers come as NumPy's."""
+    table = pq.read_table(path)
+    return _column(table, "source"), _column(table, "target")
+
+
+def symmetric(source: Ends, target: Ends, vertices: int) -> Any:
+    """Return the graph as SciPy's CSR with both directions, rows sorted, in one thread.
+
+    The ones are float64 because csgraph and products with a float64 vector work on that:
+    any other dtype would be converted in every call.
+    """
+    both = (np.concatenate([source, target]), np.concatenate([target, source]))
+    ones = np.ones(len(both[0]))
+    return sparse.coo_array((ones, both), shape=(vertices, vertices)).tocsr()
+
+
+def _column(table: pa.Table, name: str) -> Any:
+    column = table.column(name)
+    return column.to_numpy() if pa.types.is_integer(column.type) else column.combine_chunks()
