@@ -6,9 +6,12 @@ from typing import Any
 
 import numba as nb
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["count_bits", "gather_bits", "positions", "set_bits", "words"]
+__all__ = ["count_bits", "gather_bits", "lowest", "positions", "set_bits", "words"]
 
 Bits = NDArray[np.uint64]
 
@@ -27,28 +30,17 @@ def words(vertices: int) -> int:
     return (vertices + 63) >> 6
 
 
-@nb.njit(nogil=True, cache=True)
-def _lowest(word: Any) -> int:
-    """Return the position of the lowest set bit of a non-zero word (binary search)."""
-    low = 0
-    if not word & np.uint64(0xFFFFFFFF):
-        low += 32
-        word >>= np.uint64(32)
-    if not word & np.uint64(0xFFFF):
-        low += 16
-        word >>= np.uint64(16)
-    if not word & np.uint64(0xFF):
-        low += 8
-        word >>= np.uint64(8)
-    if not word & np.uint64(0xF):
-        low += 4
-        word >>= np.uint64(4)
-    if not word & np.uint64(0x3):
-        low += 2
-        word >>= np.uint64(2)
-    if not word & _ONE:
-        low += 1
-    return low
+def _count_trailing_zeros(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        never_zero = ir.Constant(ir.IntType(1), 1)
+        return builder.cttz(arguments[0], never_zero)
+
+    return types.int64(word), generate
+
+
+#: For kernels: the position of the lowest set bit of a non-zero uint64, one machine instruction.
+#: With a binary search for the bit, breadth-first search takes half as long again.
+lowest: Any = intrinsic(_count_trailing_zeros)
 
 
 @nb.njit(nogil=True, cache=True)
@@ -79,7 +71,7 @@ def positions(bits: Bits, out: NDArray[np.int32]) -> int:
     for index in range(bits.size):
         word = bits[index]
         while word:
-            low = _lowest(word)
+            low = lowest(word)
             out[found] = (index << 6) + low
             found += 1
             word &= word - _ONE
