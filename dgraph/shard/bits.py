@@ -6,7 +6,7 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ def _count_trailing_zeros(typing_context: Any, word: Any) -> Any:
     return types.int64(word), generate
 
 
-#: For kernels: the position of the lowest set bit of a non-zero uint64, one machine instruction.
+#: For kernels: the position of the lowest set bit of a non-zero uint64, by one instruction.
 #: With a binary search for the bit, breadth-first search takes half as long again.
 lowest: Any = intrinsic(_count_trailing_zeros)
 
@@ -61,7 +61,7 @@ def count_bits(bits: Bits) -> int:
         )
         x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
         total += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-    return np.int64(total)
+    return np.int64(total)  # type: ignore[return-value]  # Numba makes it an int
 
 
 @nb.njit(nogil=True, cache=True)
