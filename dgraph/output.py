@@ -30,9 +30,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
     if path.suffix not in _WRITERS:
         raise OptionError(f"the output must end in .parquet or .csv, not {str(path)!r}")
     if not path.parent.is_dir():
-        raise OptionError(
-            f"the folder {str(path.parent)!r} of the output does not exist: make it"
-        )
+        raise OptionError(f"the folder of the output does not exist: make {str(path.parent)!r}")
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:

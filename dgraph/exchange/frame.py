@@ -29,9 +29,9 @@ COLUMN = struct.Struct("<qq")
 DTYPES = tuple(
     np.dtype(name)
     for name in (
-        ("bool", "float32", "float64")
-        + ("int8", "int16", "int32", "int64")
-        + ("uint8", "uint16", "uint32", "uint64")
+        *("bool", "float32", "float64"),
+        *("int8", "int16", "int32", "int64"),
+        *("uint8", "uint16", "uint32", "uint64"),
     )
 )
 _CODE = {dtype: code for code, dtype in enumerate(DTYPES)}

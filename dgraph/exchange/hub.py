@@ -323,6 +323,6 @@ def _work(requests: Any) -> int:
 
 
 def _failure(error: BaseException, where: str) -> RunError:
-    failure = RunError(f"{type(error).__name__} in {where}: {error}")
+    failure = RunError(f"{where}: {type(error).__name__}: {error}")
     failure.__cause__ = error
     return failure
