@@ -45,7 +45,9 @@ class Context:
     vote : int64 array
         The total of the last vote.
     stage : str
-        What the record calls the supersteps to come.
+        What the record calls the supersteps to come; "output": making the result's columns.
+    notes : dict
+        Small facts for the record, the same on all slots, such as ``{"converged": False}``.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Context:
         self.slots = slots
         self.vote: Votes = _NO_VOTE
         self.stage = ""
+        self.notes: dict[str, Any] = {}
         self._turn = 0
         self._buffers: dict[Any, Array] = {}
 

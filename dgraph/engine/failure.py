@@ -1,0 +1,216 @@
+"""How a run ends that does not end well: who noticed, and the one error that the user sees.
+
+Every slot of a failed run ends, each with an error of its own; most of them only say that
+another slot has failed. :func:`judge` finds the one that counts. Recovery of a run would take
+its place here as well: it would judge, restore, and start again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Future
+from time import monotonic
+
+import tblib.pickling_support
+from distributed import Worker
+
+from dgraph.engine.spec import RunSpec
+from dgraph.errors import (
+    DgraphError,
+    GraphLostError,
+    JoinTimeoutError,
+    RunAbortedError,
+    RunError,
+)
+from dgraph.exchange.hub import TICK
+
+__all__ = ["Watch", "judge", "pack_error", "unpack_error"]
+
+#: A pickled error may have so many bytes: a user's exception may hold a whole array.
+LARGEST_ERROR = 1 << 20
+
+
+class Watch:
+    """Give up members of a run that are silent: they send nothing and answer no ping.
+
+    A member that computes for a long time answers pings. One whose process has stopped, or
+    whose network is gone, does not.
+
+    Parameters
+    ----------
+    worker : distributed.Worker
+    loop : asyncio.AbstractEventLoop
+        The worker's.
+    run : str
+    names : mapping of int to str
+        The addresses of the other members.
+    limit : float
+        Seconds of silence.
+    check : callable
+        Raises if the run is over for another reason.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        loop: asyncio.AbstractEventLoop,
+        run: str,
+        names: Mapping[int, str],
+        limit: float,
+        check: Callable[[], None],
+    ) -> None:
+        self._worker = worker
+        self._loop = loop
+        self._run = run
+        self._names = names
+        self._limit = limit
+        self._check = check
+        self._superstep = -1
+        self._called = 0.0
+        self._silence: dict[int, float] = {}
+        self._asked: dict[int, Future[bool]] = {}
+
+    def __call__(self, superstep: int, waited: Collection[int]) -> None:
+        """Look after the members that a superstep waits for; called about once a tick.
+
+        Raises
+        ------
+        RunAbortedError
+            If one was silent for too long.
+        """
+        self._check()
+        now = monotonic()
+        if superstep != self._superstep:
+            self._superstep, self._silence, self._called = superstep, {}, now
+        # If this process itself was stopped for a while, that is not the others' silence.
+        passed = min(now - self._called, 2 * TICK)
+        self._called = now
+        for member in waited:
+            heard = self._has_answered(member)
+            silence = 0.0 if heard else self._silence.get(member, 0.0) + passed
+            self._silence[member] = silence
+            if silence > self._limit:
+                raise RunAbortedError(
+                    f"worker {self._names[member]} has not answered for {self._limit:g} s"
+                )
+
+    def _has_answered(self, member: int) -> bool:
+        """Return whether a ping was answered since the last call, and send the next."""
+        asked = self._asked.get(member)
+        if asked is not None and not asked.done():
+            return False
+        self._asked[member] = asyncio.run_coroutine_threadsafe(
+            self._ping(self._names[member]), self._loop
+        )
+        return asked is not None and asked.result()
+
+    async def _ping(self, address: str) -> bool:
+        try:
+            ping = self._worker.rpc(address).dgraph_ping(run=self._run)
+            return bool(await asyncio.wait_for(ping, self._limit))
+        except (OSError, TimeoutError):
+            return False
+
+    def close(self) -> None:
+        """Wait for no more answers."""
+        for asked in self._asked.values():
+            asked.cancel()
+
+
+def pack_error(error: BaseException) -> bytes:
+    """Pickle an error with its traceback and its causes; one that cannot be, as its text.
+
+    Examples
+    --------
+    >>> unpack_error(pack_error(ValueError("no such vertex")))
+    ValueError('no such vertex')
+    """
+    tblib.pickling_support.install(*_chain(error))
+    try:
+        packed = pickle.dumps(error)
+        pickle.loads(packed)
+        if len(packed) <= LARGEST_ERROR:
+            return packed
+    except Exception:  # whatever a user's exception does when it is pickled
+        pass
+    plain = RunError(str(error)[:LARGEST_ERROR])
+    plain.__cause__ = error.__cause__ and RunError(repr(error.__cause__)[:LARGEST_ERROR])
+    tblib.pickling_support.install(plain)
+    return pickle.dumps(plain)
+
+
+def unpack_error(packed: bytes) -> BaseException:
+    """Return the error that was packed."""
+    error = pickle.loads(packed)
+    assert isinstance(error, BaseException)
+    return error
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    chained: BaseException | None = error
+    while chained is not None:
+        yield chained
+        chained = chained.__cause__ or chained.__context__
+
+
+def judge(
+    spec: RunSpec, errors: Mapping[int, BaseException], gone: Collection[int]
+) -> DgraphError:
+    """Return the one error of a run that says what happened.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    errors : mapping of int to exception
+        The errors with which members ended.
+    gone : collection of int
+        Members whose worker has left the cluster.
+
+    Returns
+    -------
+    DgraphError
+        What a slot raised on purpose, as it is; else a RunError chained to what a slot raised;
+        else that a worker is lost; else why members did not come or were given up.
+    """
+    ranked = sorted(errors.items(), key=lambda item: (_weight(item[1]), item[0]))
+    first = ranked[0][1] if ranked else None
+    if first is not None and _weight(first) == 0:
+        return _blame(spec, first)
+    if gone:
+        lost = GraphLostError(
+            f"{spec.algorithm} ended because {_describe(spec, gone)} left the cluster, and its "
+            "part of the graph is lost: call from_edges again"
+        )
+        lost.__cause__ = first
+        return lost
+    if first is None:
+        return RunAbortedError(f"{spec.algorithm} ended: no worker said why")
+    return _blame(spec, first)
+
+
+def _weight(error: BaseException) -> int:
+    """Return 0 for what went wrong, 1 and 2 for what only followed from it."""
+    return 2 if isinstance(error, RunAbortedError) else isinstance(error, JoinTimeoutError)
+
+
+def _blame(spec: RunSpec, error: BaseException) -> DgraphError:
+    cause = error.__cause__
+    if isinstance(cause, DgraphError):
+        return cause
+    if isinstance(error, DgraphError) and not isinstance(error, RunError):
+        return error
+    kind = type(error) if isinstance(error, RunError) else RunError
+    blame = kind(f"{spec.algorithm} failed: {error}")
+    blame.__cause__ = cause if isinstance(error, RunError) and cause is not None else error
+    return blame
+
+
+def _describe(spec: RunSpec, members: Collection[int]) -> str:
+    """Say which workers, and which slots they hosted."""
+    return " and ".join(
+        f"worker {spec.members[member].address} "
+        f"(slots {', '.join(map(str, spec.members[member].slots))})"
+        for member in sorted(members)
+    )

@@ -1,0 +1,258 @@
+"""What runs in the pinned task on every worker of a run: join the others, host the slots."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from distributed import Status, secede
+from distributed.comm.core import Comm
+
+from dgraph.engine.context import Context
+from dgraph.engine.failure import Watch, pack_error
+from dgraph.engine.plugin import Plugin, Seat, find_plugin
+from dgraph.engine.records import Log, Recorder
+from dgraph.engine.spec import RunSpec
+from dgraph.errors import JoinTimeoutError, RunAbortedError
+from dgraph.exchange.hub import Hub
+from dgraph.exchange.transport.comm import CommChannel, dial
+from dgraph.exchange.transport.links import Channel, PeerLinks
+from dgraph.exchange.transport.meeting import Meeting
+
+__all__ = ["Outcome", "host"]
+
+#: A worker looks for missing members again after this share of the time that it has waited
+#: already, but at least so often (seconds).
+PATIENCE, LONGEST_PAUSE = 0.1, 0.02
+
+#: A worker in another state ends its runs.
+ALIVE = (Status.running, Status.paused, Status.closing_gracefully)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended on one worker: the result of its pinned task.
+
+    Parameters
+    ----------
+    log : Log or None
+        None if it failed.
+    values : dict
+        What the programs returned for the client, by slot.
+    notes : dict
+        What the program of the worker's first slot noted.
+    error : bytes or None
+        A packed error.
+    """
+
+    log: Log | None = None
+    values: Mapping[int, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    error: bytes | None = None
+
+
+def host(spec: RunSpec, member: int) -> Outcome:
+    """Host the slots of one member for the length of a run; the function of a pinned task.
+
+    A failure is returned, not raised: the client makes one error of those of all workers, and
+    Dask would log each.
+    """
+    secede()  # other work of the worker goes on, and several runs cannot block each other
+    gang = _Gang(spec, member, find_plugin())
+    try:
+        return gang.run()
+    except Exception as error:
+        return Outcome(error=pack_error(error))
+    finally:
+        gang.close()
+
+
+class _Gang:
+    """One member of a run while it goes on."""
+
+    def __init__(self, spec: RunSpec, member: int, plugin: Plugin) -> None:
+        self.spec = spec
+        self.me = member
+        self.plugin = plugin
+        self.worker = plugin.worker
+        self.key = plugin.worker.get_current_task()
+        self.number = _run_number(spec.run)
+        self.names = {
+            other: f"worker {them.address}"
+            for other, them in enumerate(spec.members)
+            if other != member
+        }
+        self.near = {other for other in self.names if _share_socket(spec, member, other)}
+        self.seat = Seat(spec.token, self.names.keys() - self.near)
+        self.links: PeerLinks | None = None
+        self.watch = Watch(
+            self.worker,
+            plugin.loop,
+            spec.run,
+            {other: spec.members[other].address for other in self.names},
+            spec.options.silence_timeout,
+            self.check,
+        )
+        plugin.seats[spec.run] = self.seat
+
+    def run(self) -> Outcome:
+        spec, slots = self.spec, self.spec.members[self.me].slots
+        held = self.plugin.held_for(spec, slots)
+        if self.names:
+            self.links = self._join()
+        contexts = {slot: Context(slot, spec.slots) for slot in slots}
+        programs = {
+            slot: spec.program(contexts[slot], held[slot], *spec.arguments) for slot in slots
+        }
+        del held
+        recorder = Recorder(spec.topology, slots)
+        hub = Hub(
+            programs, spec.members[self.me].threads, self.links, recorder, self.why_cancelled
+        )
+        self.seat.hub = hub
+        recorder.start()
+        results = hub.run()
+        first = contexts[slots[0]]
+        log = recorder.log(first.stage)
+        return Outcome(log, self._keep(results), first.notes)
+
+    def close(self) -> None:
+        """Leave the run."""
+        del self.plugin.seats[self.spec.run]
+        self.watch.close()
+        if self.links is not None:
+            self.links.close()
+        self.seat.waker.close()
+        if self.spec.holds == "chunks":
+            self.plugin.drop_chunks(self.spec.graph)
+
+    def check(self) -> None:
+        """Raise if the run is over."""
+        if self.seat.hub is not None:
+            self.seat.hub.check()
+        elif reason := self.why_cancelled():
+            raise RunAbortedError(reason)
+
+    def why_cancelled(self) -> str | None:
+        """Return why the run was cancelled on this worker, None if it was not."""
+        if self.seat.reason is not None:
+            return self.seat.reason
+        if self.worker.status not in ALIVE:
+            return f"worker {self.worker.address} is closing"
+        task = self.worker.state.tasks.get(self.key)
+        if task is None or task.state in ("cancelled", "resumed"):
+            return "it was cancelled, or its client has gone"
+        return None
+
+    def _keep(self, results: Mapping[int, Any]) -> dict[int, Any]:
+        """Hold what the programs made; return what goes to the client."""
+        if self.spec.keeps == "value":
+            return dict(results)
+        values = {}
+        for slot, result in results.items():
+            kept, values[slot] = result if isinstance(result, tuple) else (result, None)
+            if self.spec.keeps == "shard":
+                name, held = self.spec.graph, self.plugin.shards
+            else:
+                name, held = self.spec.run, self.plugin.outputs
+            self.plugin.keep(self.key, held, (name, slot), kept)
+        return values
+
+    def _join(self) -> PeerLinks:
+        """Connect to all other members."""
+        spec = self.spec
+        near = {other: self.names[other] for other in self.near}
+        meeting = Meeting(self.plugin.folder, self.number, spec.token, self.me, near)
+        dials = {
+            other: asyncio.run_coroutine_threadsafe(
+                dial(
+                    self.worker,
+                    spec.members[other].address,
+                    run=spec.run,
+                    token=spec.token,
+                    member=self.me,
+                ),
+                self.plugin.loop,
+            )
+            for other in self.seat.inboxes
+        }
+        try:
+            self._await_all(meeting, dials)
+        except BaseException:
+            self._give_up(meeting, dials)
+            raise
+        finally:
+            meeting.close()
+        channels: list[Channel] = [*meeting.channels.values()]
+        channels += [self._channel(other, made.result()) for other, made in dials.items()]
+        owners = [0] * spec.slots
+        for other, them in enumerate(spec.members):
+            for slot in them.slots:
+                owners[slot] = other
+        return PeerLinks(self.number, self.me, owners, channels, self.seat.waker, self.watch)
+
+    def _await_all(self, meeting: Meeting, dials: Mapping[int, Future[Comm]]) -> None:
+        began = time.monotonic()
+        while True:
+            if meeting.missing:
+                meeting.step()
+            missing = meeting.missing | self._not_connected(dials)
+            if not missing:
+                return
+            self.check()
+            waited = time.monotonic() - began
+            if waited > self.spec.options.join_timeout:
+                names = ", ".join(self.names[other] for other in sorted(missing))
+                raise JoinTimeoutError(
+                    f"expected all workers to join within {waited:.3g} s, {names} did not: "
+                    "see whether all their threads are busy, or raise dgraph.timeouts.join"
+                )
+            time.sleep(min(PATIENCE * waited, LONGEST_PAUSE))
+
+    def _not_connected(self, dials: Mapping[int, Future[Comm]]) -> set[int]:
+        """Return the members to which there is not yet a comm in both directions."""
+        calling = {
+            other for other, made in dials.items() if not (made.done() and made.result())
+        }
+        silent = {other for other, inbox in self.seat.inboxes.items() if not inbox.open}
+        return calling | silent
+
+    def _give_up(self, meeting: Meeting, dials: Mapping[int, Future[Comm]]) -> None:
+        for channel in meeting.channels.values():
+            channel.close()
+        for other, made in dials.items():
+            if not made.cancel() and made.exception() is None:
+                self._channel(other, made.result()).close()
+
+    def _channel(self, other: int, comm: Comm) -> CommChannel:
+        return CommChannel(
+            comm,
+            self.seat.inboxes[other],
+            other,
+            self.number,
+            self.names[other],
+            self.plugin.loop,
+        )
+
+
+def _share_socket(spec: RunSpec, one: int, other: int) -> bool:
+    """Return whether two members exchange over a Unix socket."""
+    same_host = spec.members[one].host == spec.members[other].host
+    return same_host and spec.options.transport != "comm"
+
+
+def _run_number(run: str) -> int:
+    """Return the number that marks the frames of a run.
+
+    Examples
+    --------
+    >>> _run_number("bfs-1") != _run_number("bfs-2")
+    True
+    """
+    digest = hashlib.blake2b(run.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)

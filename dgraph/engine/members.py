@@ -1,0 +1,228 @@
+"""Which workers take part in the runs of a graph, and which slots each of them hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+from distributed import Client
+
+from dgraph.config import Options
+from dgraph.engine.plugin import Plugin
+from dgraph.engine.spec import Member
+from dgraph.errors import JoinTimeoutError, OptionError
+from dgraph.topology import Topology
+
+__all__ = ["find_members", "lay_out", "topology_of"]
+
+Identity = Mapping[str, Any]
+
+#: Seconds in which a worker answers that is not stuck.
+PROMPT = 2
+
+
+async def find_members(
+    client: Client,
+    slots: int | None = None,
+    virtual_slots: int | None = None,
+    options: Options | None = None,
+) -> tuple[Member, ...]:
+    """Install the plugin and choose the workers of a graph.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    slots : int, optional
+        Use only so many slots, on as few workers as possible. Default: every thread of every
+        worker is a slot.
+    virtual_slots : int, optional
+        Run that many slots on all threads, one after another if need be.
+    options : Options, optional
+        For the time limit. Default: as the configuration says.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer threads than `slots`.
+    JoinTimeoutError
+        If there is no worker, or one does not answer.
+    """
+    limit = (options or Options.read()).join_timeout
+    try:
+        identities = await asyncio.wait_for(_identities(client), limit)
+    except TimeoutError:
+        silent = await _silent(client.scheduler)
+        raise JoinTimeoutError(
+            f"expected an answer from every worker within {limit:g} s, got none from "
+            f"{', '.join(silent) or 'the scheduler'}: end or restart what does not answer"
+        ) from None
+    return lay_out(identities, slots, virtual_slots)
+
+
+async def _identities(client: Client) -> dict[str, Identity]:
+    """Return who the workers are, by address, once there is at least one that can work."""
+    await client.register_plugin(Plugin())
+    scheduler: Any = client.scheduler
+    while True:
+        found = await scheduler.broadcast(msg={"op": "dgraph_identity"}, on_error="ignore")
+        identities = {
+            address: identity
+            for address, identity in found.items()
+            if identity is not None and identity["ready"]
+        }
+        if identities:
+            return await _confirm_hosts(scheduler, identities)
+        await asyncio.sleep(0.1)
+
+
+async def _confirm_hosts(
+    scheduler: Any, identities: dict[str, Identity]
+) -> dict[str, Identity]:
+    """Let workers that seem to be on one host really connect to the first of them."""
+    first: dict[str, Identity] = {}
+    asked = {}
+    for address, identity in identities.items():
+        other = first.setdefault(identity["host"], identity)
+        if other["process"] != identity["process"]:
+            asked[address] = scheduler.broadcast(
+                msg={"op": "dgraph_reach", "door": other["door"]}, workers=[address]
+            )
+    answers = await asyncio.gather(*asked.values())
+    for address, answer in zip(asked, answers, strict=True):
+        if not answer[address]:
+            own = f"{identities[address]['host']}-{identities[address]['process']}"
+            identities[address] = {**identities[address], "host": own}
+    return identities
+
+
+async def _silent(scheduler: Any) -> list[str]:
+    """Return the workers that do not answer."""
+    addresses = list(await asyncio.wait_for(scheduler.ncores(), PROMPT))
+    asked = (
+        asyncio.wait_for(
+            scheduler.broadcast(msg={"op": "dgraph_identity"}, workers=[address]), PROMPT
+        )
+        for address in addresses
+    )
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    return [
+        address
+        for address, answer in zip(addresses, answers, strict=True)
+        if isinstance(answer, BaseException)
+    ]
+
+
+def lay_out(
+    identities: Mapping[str, Identity],
+    slots: int | None = None,
+    virtual_slots: int | None = None,
+) -> tuple[Member, ...]:
+    """Deal slots to workers: those of one process, and of one host, get neighbouring numbers.
+
+    Parameters
+    ----------
+    identities : mapping of address to {"process", "host", "threads"}
+    slots, virtual_slots : int, optional
+        See :func:`find_members`.
+
+    Examples
+    --------
+    >>> identities = {
+    ...     f"tcp://10.0.0.{host}:{port}": {"process": port, "host": host, "threads": 2}
+    ...     for host, port in ((1, 1), (2, 3), (1, 2), (2, 4))
+    ... }
+    >>> [member.slots for member in lay_out(identities)]
+    [(0, 1), (2, 3), (4, 5), (6, 7)]
+    >>> [member.address for member in lay_out(identities, slots=3)]
+    ['tcp://10.0.0.1:1', 'tcp://10.0.0.1:2']
+    """
+    addresses = _neighbours_together(identities)
+    threads = [int(identities[address]["threads"]) for address in addresses]
+    if slots is not None:
+        threads = _fewest(threads, slots)
+    counts = threads if virtual_slots is None else _spread(virtual_slots, threads)
+    members, start = [], 0
+    for address, lanes, count in zip(addresses, threads, counts, strict=True):
+        if count:
+            identity = identities[address]
+            numbers = tuple(range(start, start + count))
+            start += count
+            members.append(
+                Member(
+                    address, identity["process"], identity["host"], min(lanes, count), numbers
+                )
+            )
+    return tuple(members)
+
+
+def topology_of(members: Sequence[Member]) -> Topology:
+    """Return the levels process, host and network over the slots of members."""
+    return Topology.of_workers(
+        (len(member.slots), member.process, member.host) for member in members
+    )
+
+
+def _neighbours_together(identities: Mapping[str, Identity]) -> list[str]:
+    """Return the addresses by host, process and address, hosts by their first address."""
+    ordered = sorted(identities, key=_natural)
+    hosts: dict[str, int] = {}
+    processes: dict[str, int] = {}
+    for position, address in enumerate(ordered):
+        hosts.setdefault(identities[address]["host"], position)
+        processes.setdefault(identities[address]["process"], position)
+    return sorted(
+        ordered,
+        key=lambda address: (
+            hosts[identities[address]["host"]],
+            processes[identities[address]["process"]],
+        ),
+    )
+
+
+def _natural(address: str) -> list[str | int]:
+    """Return a key that sorts numbers inside text by their value.
+
+    Examples
+    --------
+    >>> sorted(["tcp://h10:1", "tcp://h9:20", "tcp://h9:3"], key=_natural)
+    ['tcp://h9:3', 'tcp://h9:20', 'tcp://h10:1']
+    """
+    parts: Sequence[str] = re.split(r"(\d+)", address)
+    return [int(part) if part.isdigit() else part for part in parts]
+
+
+def _fewest(threads: Sequence[int], slots: int) -> list[int]:
+    """Return how many of the threads of each worker to use, largest workers first.
+
+    Examples
+    --------
+    >>> _fewest([2, 4, 2], 5)
+    [1, 4, 0]
+    """
+    if not 0 < slots <= sum(threads):
+        raise OptionError(
+            f"slots must be 1 to {sum(threads)}, the threads of all workers, not {slots}; "
+            "virtual_slots= runs more slots than there are threads"
+        )
+    used = [0] * len(threads)
+    for worker in sorted(range(len(threads)), key=lambda worker: -threads[worker]):
+        used[worker] = min(threads[worker], slots - sum(used))
+    return used
+
+
+def _spread(slots: int, threads: Sequence[int]) -> list[int]:
+    """Return how many slots each worker gets, in proportion to its threads.
+
+    Examples
+    --------
+    >>> _spread(5, [2, 2]), _spread(1, [2, 2])
+    ([3, 2], [1, 0])
+    """
+    if slots < 1:
+        raise OptionError(f"virtual_slots must be at least 1, not {slots}")
+    total = sum(threads)
+    ends = [-(-slots * before // total) for before in accumulate(threads)]
+    return [end - start for start, end in pairwise([0, *ends])]

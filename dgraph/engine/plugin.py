@@ -1,0 +1,269 @@
+"""The worker plugin: holds what stays on a worker, and answers the client and other workers.
+
+What it holds belongs to tasks: it is dropped when Dask releases the result of the task that
+made it. So closing a graph, collecting it as garbage and the end of its client all free the
+memory, by Dask's own counting of references::
+
+    client:  Graph --futures--> the results of the build's tasks (small)
+    worker:  those tasks' keys --plugin--> shards (large, Dask does not see them)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import os
+import threading
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distributed import Status, Worker, WorkerPlugin, get_worker
+from distributed.comm.core import Comm
+
+from dgraph.errors import GraphLostError, RunAbortedError
+from dgraph.exchange.hub import Hub
+from dgraph.exchange.transport.comm import LATER, REFUSED, Inbox, serve
+from dgraph.exchange.transport.links import Waker
+from dgraph.exchange.transport.meeting import can_reach, listen, private_folder, sweep
+from dgraph.topology import host_key
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from dgraph.engine.spec import RunSpec
+
+__all__ = ["Plugin", "Seat", "find_plugin"]
+
+#: The same for all workers of this process, and together with the process id only for them.
+_PROCESS = uuid.uuid4().hex
+
+Held = dict[tuple[str, int], Any]
+
+
+class Seat:
+    """The place of a worker in one run, by which others reach it.
+
+    Parameters
+    ----------
+    token : bytes
+        Who wants to send to this place must present it.
+    members : collection of int
+        The members that send by a Dask comm.
+    """
+
+    def __init__(self, token: bytes, members: Iterable[int]) -> None:
+        self.token = token
+        self.waker = Waker()
+        self.inboxes = {member: Inbox(self.waker) for member in members}
+        self.reason: str | None = None
+        self.hub: Hub | None = None
+
+    def admits(self, token: bytes, member: int) -> bool:
+        """Return whether a member that presents this token may send here."""
+        inbox = self.inboxes.get(member)
+        return hmac.compare_digest(token, self.token) and inbox is not None and not inbox.open
+
+    def abort(self, reason: str) -> None:
+        """End the run on this worker, at the latest when its slots have ended their step."""
+        self.reason = self.reason or reason
+        self.waker.wake()
+        if self.hub is not None:
+            self.hub.abort(RunAbortedError(reason))
+
+
+class Plugin(WorkerPlugin):
+    """What dgraph holds on a worker.
+
+    Attributes
+    ----------
+    shards : dict
+        ``{(graph, slot): Shard}``
+    chunks : dict
+        ``{(graph, partition): EdgeChunk}``, only while the graph is built.
+    outputs : dict
+        ``{(run, slot): DataFrame}``, until they were taken as results.
+    seats : dict
+        ``{run: Seat}``, while the run goes on.
+    """
+
+    name = "dgraph"
+    idempotent = True
+
+    def setup(self, worker: Worker) -> None:
+        """Attach to a worker: called by Dask, on the worker's event loop."""
+        self.worker = worker
+        self.loop = asyncio.get_running_loop()
+        self.shards: Held = {}
+        self.chunks: Held = {}
+        self.outputs: Held = {}
+        self.seats: dict[str, Seat] = {}
+        self._owned: dict[Any, list[tuple[Held, tuple[str, int]]]] = {}
+        self._lock = threading.Lock()
+        self._door = _Door()
+        worker.handlers.update(
+            dgraph_identity=self.identity,
+            dgraph_reach=self.reach,
+            dgraph_ping=self.ping,
+            dgraph_abort=self.abort,
+            dgraph_take=self.take,
+            dgraph_channel=self.channel,
+        )
+
+    def teardown(self, worker: Worker) -> None:
+        """Detach from the worker: end its runs and let go of everything."""
+        for seat in list(self.seats.values()):
+            seat.abort(f"worker {worker.address_safe} is closing")
+        for held in (self.shards, self.chunks, self.outputs, self._owned):
+            held.clear()
+        self._door.close()
+
+    @property
+    def folder(self) -> Path:
+        """Where the Unix sockets of runs lie."""
+        return self._door.path.parent if self._door.path else private_folder()
+
+    # What is held, and for how long
+
+    def keep(self, key: Any, held: Held, name: tuple[str, int], value: Any) -> None:
+        """Hold a value until Dask releases the result of a task.
+
+        Parameters
+        ----------
+        key
+            The task's.
+        held : dict
+            :attr:`shards`, :attr:`chunks` or :attr:`outputs`.
+        name : tuple
+            Of the graph or run, and the slot or partition.
+        value
+        """
+        with self._lock:
+            held[name] = value
+            self._owned.setdefault(key, []).append((held, name))
+
+    def keep_chunk(self, graph: str, partition: int, chunk: Any) -> None:
+        """Hold a partition of edges for the build; called in the task that made it."""
+        self.keep(self.worker.get_current_task(), self.chunks, (graph, partition), chunk)
+
+    def drop_chunks(self, graph: str) -> None:
+        """Drop the edges from which a graph was built."""
+        with self._lock:
+            for name in [name for name in self.chunks if name[0] == graph]:
+                del self.chunks[name]
+
+    def transition(self, key: Any, start: str, finish: str, **kwargs: Any) -> None:
+        """Drop what belongs to a task that Dask releases: called by Dask, very often."""
+        if finish in ("released", "forgotten") and key in self._owned:
+            with self._lock:
+                for held, name in self._owned.pop(key):
+                    held.pop(name, None)
+
+    def held_for(self, spec: RunSpec, slots: tuple[int, ...]) -> dict[int, Any]:
+        """Return what the programs of a run get on this worker, by slot.
+
+        Raises
+        ------
+        GraphLostError
+            If this worker does not hold it.
+        """
+        if spec.holds == "chunks":
+            with self._lock:
+                names = sorted(name for name in self.chunks if name[0] == spec.graph)
+                chunks = [self.chunks[name] for name in names]
+            return {slot: chunks[at :: len(slots)] for at, slot in enumerate(slots)}
+        try:
+            return {slot: self.shards[spec.graph, slot] for slot in slots}
+        except KeyError:
+            raise GraphLostError(
+                f"worker {self.worker.address} no longer holds its part of the graph: "
+                "call from_edges again"
+            ) from None
+
+    # What others ask: handlers of the worker, on its event loop
+
+    def identity(self) -> dict[str, Any]:
+        """Say which process, host and threads this worker is."""
+        return {
+            "process": f"{_PROCESS}-{os.getpid()}",
+            "host": self._door.host or f"{_PROCESS}-{os.getpid()}",
+            "threads": self.worker.state.nthreads,
+            "ready": self.worker.status == Status.running,
+            "door": os.fspath(self._door.path) if self._door.path else None,
+        }
+
+    def reach(self, door: str) -> bool:
+        """Say whether a Unix socket of another worker can be reached from here."""
+        return can_reach(Path(door))
+
+    def ping(self, run: str) -> bool:
+        """Say whether this worker takes part in a run."""
+        return run in self.seats
+
+    def abort(self, run: str, reason: str) -> bool:
+        """End a run; say whether this worker took part in it."""
+        seat = self.seats.get(run)
+        if seat is not None:
+            seat.abort(reason)
+        return seat is not None
+
+    def take(self, run: str, slot: int) -> DataFrame | None:
+        """Return the output of a slot, None if it is not here."""
+        return self.outputs.get((run, slot))
+
+    async def channel(self, comm: Comm, run: str, token: bytes, member: int) -> Any:
+        """Receive the bundles of another member of a run, until it closes the comm."""
+        seat = self.seats.get(run)
+        if seat is None:
+            return LATER
+        if not seat.admits(token, member):
+            return REFUSED
+        await serve(comm, seat.inboxes[member])
+        return Status.dont_reply
+
+
+class _Door:
+    """A Unix socket by which others find out that they are on the same host.
+
+    Attributes
+    ----------
+    path : Path or None
+        None if there are no Unix sockets here.
+    host : str or None
+        Boot, network namespace and the folder itself: in two containers of one machine a
+        folder of the same name is not the same folder.
+    """
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self.host: str | None = None
+        with contextlib.suppress(OSError):
+            folder = private_folder()
+            sweep(folder)
+            path = folder / f"door-{uuid.uuid4().hex[:16]}"
+            self._listener = listen(path)
+            found = folder.stat()
+            self.host = "-".join(map(str, (*host_key(), found.st_dev, found.st_ino)))
+            self.path = path
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_reader(self._listener, self._answer)
+
+    def _answer(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.accept()[0].close()
+
+    def close(self) -> None:
+        """Take the socket away."""
+        if self.path is not None:
+            self._loop.remove_reader(self._listener)
+            self._listener.close()
+            self.path.unlink(missing_ok=True)
+
+
+def find_plugin() -> Plugin:
+    """Return the plugin of the worker that runs the current task."""
+    plugin = get_worker().plugins["dgraph"]
+    assert isinstance(plugin, Plugin)
+    return plugin

@@ -1,0 +1,251 @@
+"""What is recorded of a run: frames, messages and bytes by level, and where the time went.
+
+A :class:`Recorder` notes every superstep in one process; the client merges what all recorded
+into a :class:`RunRecord`. A superstep costs a few microseconds to note: a run may have
+thousands.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.exchange.hub import Request
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from dgraph.topology import Topology
+
+__all__ = ["OUTPUT", "Log", "Recorder", "RunRecord", "merge"]
+
+#: The stage in which a program makes the result's columns; it is timed apart.
+OUTPUT = "output"
+
+COUNTS = ("frames", "messages", "bytes")
+TIMES = ("computation", "exchange", "seconds")
+
+
+@dataclass(frozen=True)
+class Log:
+    """What one process recorded: small, and pickled as a few arrays.
+
+    Parameters
+    ----------
+    stages : tuple of str
+    stage : int32 array
+        For each superstep a position in `stages`.
+    counts : int64 array of shape (supersteps, 3, levels)
+        Frames, messages and bytes that the slots of this process sent.
+    times : float64 array of shape (supersteps, 3)
+        Seconds of computation (summed over the slots), of exchange, and in all.
+    slots : int
+        How many slots this process ran.
+    seconds, output_seconds : float
+        From the first superstep to the end, and what of it was spent on the output.
+    """
+
+    stages: tuple[str, ...]
+    stage: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    times: NDArray[np.float64]
+    slots: int
+    seconds: float
+    output_seconds: float
+
+
+class Recorder:
+    """Note every superstep of one process: the Observer of a hub.
+
+    Parameters
+    ----------
+    topology : Topology
+        Says at which level two slots meet.
+    slots : sequence of int
+        The slots of this process.
+
+    Examples
+    --------
+    >>> from dgraph.engine.pool import run
+    >>> from dgraph.topology import Topology
+    >>> async def program(ctx):
+    ...     ctx.stage = "count"
+    ...     await ctx.allgather(np.zeros(2))
+    >>> recorder = Recorder(Topology.from_fanouts([2]), (0, 1))
+    >>> _ = run(program, slots=2, observer=recorder)
+    >>> merge([recorder.log("count")]).frames
+    {0: 2}
+    """
+
+    def __init__(self, topology: Topology, slots: Sequence[int]) -> None:
+        self._topology = topology
+        self._levels = topology.height + 1
+        self._level: dict[int, list[int]] = {slot: [] for slot in slots}
+        self._stages: dict[str, int] = {}
+        self._stage = array("i")
+        self._counts = array("q")
+        self._times = array("d")
+        self._began = perf_counter()
+
+    def start(self) -> None:
+        """Let the time of the run begin now."""
+        self._began = perf_counter()
+
+    def superstep(
+        self,
+        stage: str,
+        requests: Mapping[int, Request],
+        compute: Mapping[int, float],
+        exchange: float,
+        elapsed: float,
+    ) -> None:
+        """Note one superstep: called by the hub."""
+        levels = self._levels
+        counts = [0] * (3 * levels)
+        for slot, request in requests.items():
+            if request.frames:
+                level = self._level[slot] or self._levels_of(slot)
+                for frame in request.frames:
+                    at = level[frame.target]
+                    counts[at] += 1
+                    counts[at + levels] += frame.count
+                    counts[at + 2 * levels] += frame.nbytes
+        self._stage.append(self._stages.setdefault(stage, len(self._stages)))
+        self._counts.extend(counts)
+        self._times.extend((sum(compute.values()), exchange, elapsed))
+
+    def _levels_of(self, slot: int) -> list[int]:
+        """Return the levels at which a slot meets the others, asked for when first needed."""
+        levels: list[int] = self._topology.levels(slot).tolist()
+        self._level[slot] = levels
+        return levels
+
+    def log(self, last_stage: str) -> Log:
+        """Return what was noted, once the run has ended in `last_stage`."""
+        seconds = perf_counter() - self._began
+        times = np.frombuffer(self._times, np.float64).reshape(-1, 3)
+        stage = np.frombuffer(self._stage, np.int32)
+        output = float(times[stage == self._stages.get(OUTPUT, -1), 2].sum())
+        if last_stage == OUTPUT:
+            output += seconds - float(times[:, 2].sum())
+        counts = np.frombuffer(self._counts, np.int64).reshape(-1, 3, self._levels)
+        return Log(tuple(self._stages), stage, counts, times, len(self._level), seconds, output)
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run did and how long it took.
+
+    Parameters
+    ----------
+    algorithm : str
+    seconds : float
+        Wall time of the supersteps.
+    launch_seconds : float
+        Wall time to start the run on all workers and to learn that it has ended.
+    output_seconds : float
+        Wall time to make the result's columns in the user's ids.
+    supersteps : int
+        Those of the stage "output" not counted.
+    frames, messages, bytes : dict of int to int
+        What was sent in the whole run, by the level of the domain tree that it crossed.
+    converged : bool
+        Whether an iteration met its tolerance.
+    notes : mapping
+        What else the program noted.
+
+    Examples
+    --------
+    >>> record = RunRecord("bfs", 0.25, 0.01, 0.0, 1, {0: 2}, {0: 8}, {0: 200}, True)
+    >>> record.frames, record.converged
+    ({0: 2}, True)
+    """
+
+    algorithm: str
+    seconds: float
+    launch_seconds: float
+    output_seconds: float
+    supersteps: int
+    frames: Mapping[int, int]
+    messages: Mapping[int, int]
+    bytes: Mapping[int, int]
+    converged: bool = True
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    _logs: tuple[Log, ...] = field(default=(), repr=False, compare=False)
+
+    @cached_property
+    def steps(self) -> DataFrame:
+        """A row for every superstep.
+
+        Columns: stage; frames, messages and bytes by level (``frames_0``, ...); seconds, and
+        what of them the slots spent on the average in computation, in exchange, and waiting
+        for slower ones.
+        """
+        return _steps(self._logs)
+
+
+def merge(
+    logs: Sequence[Log],
+    algorithm: str = "",
+    wall: float = 0.0,
+    notes: Mapping[str, Any] | None = None,
+) -> RunRecord:
+    """Merge what the processes of a run recorded.
+
+    Parameters
+    ----------
+    logs : sequence of Log
+        At least one.
+    algorithm : str
+    wall : float
+        Seconds from the launch to the end, as the client saw them.
+    notes : mapping, optional
+        What the program noted; "converged" becomes a field of its own.
+    """
+    counts = sum(log.counts.sum(axis=0) for log in logs)
+    frames, messages, sizes = (dict(enumerate(map(int, row))) for row in np.asarray(counts))
+    longest = max(log.seconds for log in logs)
+    output = max(log.output_seconds for log in logs)
+    stages, stage = logs[0].stages, logs[0].stage
+    outputs = int((stage == stages.index(OUTPUT)).sum()) if OUTPUT in stages else 0
+    rest = dict(notes or {})
+    return RunRecord(
+        algorithm=algorithm,
+        seconds=longest - output,
+        launch_seconds=max(0.0, wall - longest),
+        output_seconds=output,
+        supersteps=len(stage) - outputs,
+        frames=frames,
+        messages=messages,
+        bytes=sizes,
+        converged=bool(rest.pop("converged", True)),
+        notes=rest,
+        _logs=tuple(logs),
+    )
+
+
+def _steps(logs: Sequence[Log]) -> DataFrame:
+    import pandas as pd
+
+    counts = np.sum([log.counts for log in logs], axis=0)
+    slots = sum(log.slots for log in logs)
+    seconds = np.max([log.times[:, 2] for log in logs], axis=0)
+    computation = np.sum([log.times[:, 0] for log in logs], axis=0) / slots
+    exchange = np.min([log.times[:, 1] for log in logs], axis=0)
+    first = logs[0]
+    columns: dict[str, Any] = {"stage": np.array(first.stages, object)[first.stage]}
+    for at, name in enumerate(COUNTS):
+        for level in range(counts.shape[2]):
+            columns[f"{name}_{level}"] = counts[:, at, level]
+    columns["seconds"] = seconds
+    columns["computation"] = computation
+    columns["exchange"] = exchange
+    columns["waiting"] = np.maximum(0.0, seconds - computation - exchange)
+    return pd.DataFrame(columns)

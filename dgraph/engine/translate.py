@@ -1,0 +1,192 @@
+"""Between the users' ids and the numbers that slots compute with.
+
+::
+
+    masters_of          user ids          ->  masters of the slots that own them
+    local_of_neighbours ranks             ->  local ids, found in the rows of the in-neighbours
+    ids_of_locals       local ids         ->  user ids, asked of the owners
+    ids_of_orders       orders            ->  user ids, asked of the blocks of the dictionary
+
+Every distinct vertex is asked for once. All of it is done by all slots together: these are
+coroutines, and each says how many exchanges it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.context import Context
+from dgraph.errors import VertexNotFoundError
+from dgraph.shard import Shard
+from dgraph.vertices.ids import Ids, IntIds, concat_ids, ids_from_columns
+
+__all__ = ["ids_of_locals", "ids_of_orders", "local_of_neighbours", "masters_of"]
+
+Array = NDArray[Any]
+Places = NDArray[np.int64]
+
+
+async def masters_of(
+    ctx: Context, shard: Shard, ids: Ids
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Find the vertices that a user named: one exchange.
+
+    Parameters
+    ----------
+    ids : Ids
+        The same on every slot.
+
+    Returns
+    -------
+    positions : int64 array
+        Of those of `ids` whose vertex this slot owns, ascending.
+    masters : int32 array
+        Their local ids.
+
+    Raises
+    ------
+    VertexNotFoundError
+        On every slot alike, if one of `ids` is not in the graph; names the first such id.
+    """
+    at = shard.dictionary.ids.locate(ids)
+    positions = np.flatnonzero(at >= 0)
+    placed = shard.dictionary.placed[at[positions]].astype(np.int64)
+    owner = np.searchsorted(shard.bases, placed, side="right") - 1
+    columns = []
+    for slot in range(shard.slots):
+        mine = owner == slot
+        local = (placed[mine] - shard.bases[slot]).astype(np.int32)
+        columns.append((positions[mine], local) if local.size else None)
+    came = [some for some in await ctx.alltoall(columns, vote=[positions.size]) if some]
+    if ctx.vote[0] != len(ids):
+        await _refuse(ctx, ids, positions)
+    if not came:
+        return np.zeros(0, np.int64), np.zeros(0, np.int32)
+    where = np.concatenate([some[0] for some in came])
+    sequence = np.argsort(where)
+    return where[sequence], np.concatenate([some[1] for some in came])[sequence]
+
+
+async def _refuse(ctx: Context, ids: Ids, positions: Places) -> None:
+    """Raise the error that names the first id that no slot has found."""
+    found = np.zeros(len(ids), np.int64)
+    found[positions] = 1
+    first = int(np.argmin(await ctx.allreduce(found, op="max")))
+    raise VertexNotFoundError(
+        f"expected a vertex of the graph, got {ids[first]!r}; "
+        "name one that occurs in the edges or was declared in vertices="
+    )
+
+
+def local_of_neighbours(shard: Shard, codes: Array) -> NDArray[np.int32]:
+    """Return the local ids of one in-neighbour of each master.
+
+    Parameters
+    ----------
+    codes : array over the masters
+        ``v >= 0`` is the local id v, -1 none, ``-2 - r`` the in-neighbour whose rank is r.
+
+    Examples
+    --------
+    >>> from tests.reference import build, plain  # the path 10 - 20 - 30; 20 has rank 0
+    >>> shard, = build(plain([10, 20], [20, 30]))
+    >>> local_of_neighbours(shard, np.array([1, -1, -2 - 0]))
+    array([ 1, -1,  0], dtype=int32)
+    """
+    local: NDArray[np.int32] = _search_rows(
+        shard.into.offsets, shard.into.targets, shard.rank, codes
+    )
+    return local
+
+
+@nb.njit(nogil=True, cache=True)
+def _search_rows(offsets, targets, rank, codes):  # type: ignore[no-untyped-def]
+    local = np.empty(codes.size, np.int32)
+    for v in range(codes.size):
+        if codes[v] >= -1:
+            local[v] = codes[v]
+            continue
+        wanted = -2 - codes[v]
+        # rows are in ascending rank
+        low, high = offsets[v], offsets[v + 1] - 1
+        while low < high:
+            middle = (low + high) >> 1
+            if rank[targets[middle]] < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        local[v] = targets[low]
+    return local
+
+
+async def ids_of_locals(ctx: Context, shard: Shard, locals_: NDArray[np.int32]) -> Ids:
+    """Return the user ids of vertices that this slot has masters or proxies of: two exchanges.
+
+    Parameters
+    ----------
+    locals_ : int32 array
+        Local ids, in any sequence, as often as they like.
+    """
+    codes, distinct = IntIds(locals_).factorize()
+    groups = zip(shard.group_start.tolist(), shard.group_size.tolist(), strict=True)
+    places = [_between(distinct.values, start, start + size) for start, size in groups]
+
+    def answer(slot: int, places: Array) -> Ids:
+        return shard.ids.take(places if slot == shard.slot else shard.shared[slot][places])
+
+    found = await _ask(ctx, shard, places, answer)
+    own = found.pop(shard.slot)  # the masters come first among the local ids
+    return concat_ids([own, *found]).take(codes)
+
+
+async def ids_of_orders(ctx: Context, shard: Shard, orders: Array) -> Ids:
+    """Return the user ids of vertices given by their orders: two exchanges.
+
+    Parameters
+    ----------
+    orders : array
+        Of any vertices of the graph, as often as they like.
+    """
+    codes, distinct = IntIds(orders).factorize()
+    blocks = pairwise(shard.dictionary.cuts.tolist())
+    places = [_between(distinct.values, low, high) for low, high in blocks]
+    found = await _ask(ctx, shard, places, lambda _, some: shard.dictionary.ids.take(some))
+    return concat_ids(found).take(codes)
+
+
+def _between(numbers: Array, low: int, high: int) -> Array:
+    """Return the ascending numbers from `low` to `high`, counted from `low`.
+
+    Examples
+    --------
+    >>> _between(np.array([1, 3, 5, 8]), 3, 8)
+    array([0, 2])
+    """
+    begin, end = np.searchsorted(numbers, (low, high))
+    return numbers[begin:end] - low
+
+
+async def _ask(
+    ctx: Context,
+    shard: Shard,
+    places: Sequence[Array],
+    answer: Callable[[int, Array], Ids],
+) -> list[Ids]:
+    """Send each slot `places`; what it answers to them comes back, by slot."""
+    questions = [(some,) if some.size else None for some in places]
+    asked = await ctx.alltoall(questions)
+    answers = [
+        None if some is None else answer(slot, some[0]).to_columns()
+        for slot, some in enumerate(asked)
+    ]
+    nothing = shard.ids.slice(0, 0)
+    return [
+        nothing if some is None else ids_from_columns(shard.ids.dtype, some)
+        for some in await ctx.alltoall(answers)
+    ]

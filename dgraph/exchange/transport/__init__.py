@@ -1,0 +1,12 @@
+"""How frames travel between the processes of a run.
+
+::
+
+    links    the way to all other processes of a run: one bundle each way per superstep
+    bundle   what travels: votes, the heads of the frames, their columns
+    unix     Unix sockets, between processes of one host
+    comm     Dask's comms (tcp, tls, ...), between hosts
+
+A pair of processes has one channel. All channels of a process are driven by the thread that
+completes the superstep, in one poll loop: no thread of their own, nothing is unpickled.
+"""

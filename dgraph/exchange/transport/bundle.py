@@ -1,0 +1,171 @@
+"""A bundle: what one process sends another at the end of a superstep.
+
+::
+
+    | prefix, 32 bytes | votes, 8 bytes each | heads of the frames | column | column | ...
+                       |<------------------ head ------------------>|
+
+Both processes of a pair send one in every superstep, also when it is empty: it carries the
+votes, and it says that nothing more will come. An abort is a bundle whose head is a text.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.exchange.frame import COLUMN, DTYPES, HEADER, Array, Frame, pack, unpack_header
+from dgraph.exchange.hub import COMBINE_VOTES
+
+__all__ = [
+    "PREFIX_SIZE",
+    "Bundle",
+    "Prefix",
+    "encode",
+    "encode_abort",
+    "read_bundle",
+    "read_prefix",
+]
+
+Votes = NDArray[np.int64]
+
+MAGIC = 0x64677262  # "dgrb"
+OPS = tuple(COMBINE_VOTES)
+ABORT = len(OPS)
+_PREFIX = struct.Struct("<IIqIIq")
+PREFIX_SIZE = _PREFIX.size
+
+
+class Prefix(NamedTuple):
+    """The fixed start of a bundle.
+
+    Parameters
+    ----------
+    op : int
+        Position in OPS of how the votes are combined, or ABORT.
+    superstep, votes, frames : int
+    head : int
+        Bytes of the head.
+    """
+
+    op: int
+    superstep: int
+    votes: int
+    frames: int
+    head: int
+
+
+class Bundle(NamedTuple):
+    """What came from one process; `reason` is set if it says that the run has failed there."""
+
+    superstep: int
+    op: str
+    vote: Votes
+    frames: list[Frame]
+    reason: str | None = None
+
+
+def encode(
+    run: int, superstep: int, frames: Sequence[Frame], vote: Votes, op: str
+) -> list[memoryview]:
+    """Return the buffers of a bundle: prefix and head, then the columns that are not empty.
+
+    Examples
+    --------
+    >>> frame = Frame(0, 1, (np.arange(3, dtype=np.int32),), 3)
+    >>> buffers = encode(7, 2, [frame], np.array([5]), "sum")
+    >>> [buffer.nbytes for buffer in buffers]
+    [96, 12]
+    """
+    head = bytearray(np.ascontiguousarray(vote, dtype="<i8").tobytes())
+    columns: list[memoryview] = []
+    for frame in frames:
+        frame_head, *bodies = pack(frame, run, superstep)
+        head += frame_head
+        columns += [memoryview(body.view(np.uint8)) for body in bodies]
+    prefix = _PREFIX.pack(MAGIC, OPS.index(op), superstep, len(vote), len(frames), len(head))
+    return [memoryview(prefix + head), *columns]
+
+
+def encode_abort(reason: str) -> list[memoryview]:
+    """Return the buffers of a bundle that says why the run has failed.
+
+    Examples
+    --------
+    >>> (buffer,) = encode_abort("out of memory")
+    >>> read_bundle(read_prefix(buffer), buffer[PREFIX_SIZE:], 7, np.empty).reason
+    'out of memory'
+    """
+    text = reason.encode()
+    return [memoryview(_PREFIX.pack(MAGIC, ABORT, 0, 0, 0, len(text)) + text)]
+
+
+def read_prefix(buffer: bytes | bytearray | memoryview) -> Prefix:
+    """Read the prefix of a bundle.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are not the start of a bundle.
+    """
+    magic, op, superstep, votes, frames, head = _PREFIX.unpack_from(buffer)
+    if magic != MAGIC or op > ABORT or head < 0:
+        raise ValueError(f"expected a bundle, got bytes that start with {magic:#x}")
+    return Prefix(op, superstep, votes, frames, head)
+
+
+def read_bundle(
+    prefix: Prefix,
+    head: memoryview,
+    run: int,
+    column: Callable[[int, np.dtype[Any]], Array],
+) -> Bundle:
+    """Read the head of a bundle.
+
+    Parameters
+    ----------
+    prefix : Prefix
+    head : memoryview
+    run : int
+        Frames of another run are an error.
+    column : callable
+        Called as ``column(length, dtype)`` for each column in turn; returns its array, which
+        the caller may fill later.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are not the head of a bundle of this run.
+
+    Examples
+    --------
+    >>> frame = Frame(0, 1, (np.arange(3, dtype=np.int32),), 3)
+    >>> first, values = encode(7, 2, [frame], np.array([5]), "sum")
+    >>> def column(length, dtype):
+    ...     return np.frombuffer(values, dtype)
+    >>> read_bundle(read_prefix(first), first[PREFIX_SIZE:], 7, column)
+    ... # doctest: +NORMALIZE_WHITESPACE
+    Bundle(superstep=2, op='sum', vote=array([5]), frames=[Frame(source=0, target=1,
+           columns=(array([0, 1, 2], dtype=int32),), count=3)], reason=None)
+    """
+    if prefix.op == ABORT:
+        reason = bytes(head).decode(errors="replace")
+        return Bundle(prefix.superstep, "", np.zeros(0, np.int64), [], reason)
+    at = 8 * prefix.votes
+    vote = np.frombuffer(head[:at], np.int64)
+    frames = []
+    for _ in range(prefix.frames):
+        body = at + HEADER.size
+        its_run, superstep, source, target, count, columns = unpack_header(head[at:body])
+        if its_run != run or superstep != prefix.superstep:
+            raise ValueError(f"expected a frame of superstep {prefix.superstep} of this run")
+        at = body + COLUMN.size * columns
+        arrays = tuple(
+            column(length, DTYPES[code]) for code, length in COLUMN.iter_unpack(head[body:at])
+        )
+        frames.append(Frame(source, target, arrays, count))
+    return Bundle(prefix.superstep, OPS[prefix.op], vote, frames)

@@ -1,0 +1,280 @@
+"""The way from one process of a run to all others: one bundle each way in every superstep."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.errors import RunAbortedError, RunError
+from dgraph.exchange.frame import Frame
+from dgraph.exchange.hub import COMBINE_VOTES, TICK
+from dgraph.exchange.transport.bundle import Bundle, encode, encode_abort
+
+__all__ = ["Channel", "ChannelClosedError", "PeerLinks", "Waker"]
+
+Votes = NDArray[np.int64]
+
+
+class ChannelClosedError(RunAbortedError):
+    """The other process of a channel has closed it."""
+
+
+class Channel(Protocol):
+    """The way to one other process; only the thread that exchanges uses it.
+
+    Attributes
+    ----------
+    peer : int
+        The member of the run at the other end.
+    descriptor : int or None
+        What to poll; None: the waker tells that something has come.
+    """
+
+    @property
+    def peer(self) -> int:
+        """The member of the run at the other end."""
+
+    @property
+    def descriptor(self) -> int | None:
+        """What to poll; None: the waker tells that something has come."""
+
+    def send(self, buffers: Sequence[memoryview]) -> bool:
+        """Send a bundle, or begin to; return whether all of it is gone."""
+
+    def flush(self) -> bool:
+        """Go on sending; return whether all is gone."""
+
+    def receive(self) -> Bundle | None:
+        """Return the next bundle if all of it has come; raise ChannelClosedError at the end."""
+
+    def close(self) -> None:
+        """Close this end."""
+
+
+class Waker:
+    """Wake a thread that polls, from any other thread.
+
+    Examples
+    --------
+    >>> waker = Waker()
+    >>> waker.wake()
+    >>> waker.clear(), waker.clear()
+    (True, False)
+    >>> waker.close()
+    """
+
+    def __init__(self) -> None:
+        self.descriptor, self._end = os.pipe()
+        os.set_blocking(self.descriptor, False)
+        os.set_blocking(self._end, False)
+        self._lock = threading.Lock()
+
+    def wake(self) -> None:
+        """Let the poll return."""
+        with self._lock:
+            if self._end >= 0:
+                with contextlib.suppress(BlockingIOError):  # it is full of wakes already
+                    os.write(self._end, b"\0")
+
+    def clear(self) -> bool:
+        """Forget the wakes; return whether there were any."""
+        try:
+            return bool(os.read(self.descriptor, 4096))
+        except BlockingIOError:
+            return False
+
+    def close(self) -> None:
+        """Close the pipe; a late wake does nothing."""
+        with self._lock:
+            if self._end >= 0:
+                os.close(self.descriptor)
+                os.close(self._end)
+                self._end = -1
+
+
+class PeerLinks:
+    """Exchange with all other processes of a run: the Links of a hub.
+
+    Parameters
+    ----------
+    run : int
+        Marks the frames.
+    me : int
+        This process's number among the members of the run.
+    owners : sequence of int
+        For each slot the member that hosts it.
+    channels : sequence of Channel
+        One for every other member.
+    waker : Waker
+    idle : callable
+        Called with the superstep and the members that are waited for, whenever a tick has
+        passed without a word from any, and after a wake; ends the exchange by raising.
+    """
+
+    def __init__(
+        self,
+        run: int,
+        me: int,
+        owners: Sequence[int],
+        channels: Sequence[Channel],
+        waker: Waker,
+        idle: Callable[[int, Collection[int]], None],
+    ) -> None:
+        self._run = run
+        self._me = me
+        self._owners = owners
+        self._channels = sorted(channels, key=lambda channel: channel.peer)
+        self._waker = waker
+        self._idle = idle
+        self._lock = threading.Lock()
+
+    def exchange(
+        self, superstep: int, frames: Sequence[Frame], vote: Votes, op: str
+    ) -> tuple[list[Frame], Votes]:
+        """Send every other process its frames and the vote; return what came from them.
+
+        Raises
+        ------
+        RunAbortedError
+            If another process has failed or closed its channel.
+        """
+        with self._lock:
+            mine = self._by_member(frames)
+            unsent = set()
+            for channel in self._channels:
+                frames = mine.get(channel.peer, ())
+                if not channel.send(encode(self._run, superstep, frames, vote, op)):
+                    unsent.add(channel)
+            bundles = self._collect(superstep, unsent)
+        for bundle in bundles.values():
+            _check_same_step(bundle, superstep, vote, op)
+        return _merge(bundles, self._me, vote, op)
+
+    def abort(self, error: BaseException) -> None:
+        """Tell the other processes that the run has failed here.
+
+        May be called from any thread. In the middle of an exchange nothing can be said: the
+        thread that exchanges is woken, finds that the run is over and closes the channels.
+        """
+        if self._lock.acquire(blocking=False):
+            try:
+                for channel in self._channels:
+                    channel.send(encode_abort(str(error)))
+            finally:
+                self._lock.release()
+        else:
+            self._waker.wake()
+
+    def close(self) -> None:
+        """Close all channels."""
+        with self._lock:
+            for channel in self._channels:
+                channel.close()
+            self._channels = []
+
+    def _by_member(self, frames: Sequence[Frame]) -> Mapping[int, list[Frame]]:
+        mine: dict[int, list[Frame]] = {}
+        for frame in frames:
+            mine.setdefault(self._owners[frame.target], []).append(frame)
+        return mine
+
+    def _collect(self, superstep: int, unsent: set[Channel]) -> dict[int, Bundle]:
+        """Send what is left and receive until every other process has had its say."""
+        bundles: dict[int, Bundle] = {}
+        missing = set(self._channels)
+        ready: Collection[Channel] = self._channels
+        poll = None
+        while True:
+            for channel in ready:
+                if channel in unsent and channel.flush():
+                    unsent.discard(channel)
+                if channel in missing and (bundle := channel.receive()) is not None:
+                    bundles[channel.peer] = _check_alive(bundle)
+                    missing.discard(channel)
+            if not missing and not unsent:
+                return bundles
+            if poll is None:
+                poll = _Poll(self._waker)
+                ready = missing | unsent
+            poll.update(ready, missing, unsent)
+            ready = poll.wait()
+            if poll.idle:
+                self._idle(superstep, {channel.peer for channel in missing | unsent})
+
+
+class _Poll:
+    """Which channels have something to do: a poll for the length of one exchange."""
+
+    def __init__(self, waker: Waker) -> None:
+        self._waker = waker
+        self._poll = select.poll()
+        self._poll.register(waker.descriptor, select.POLLIN)
+        self._channels: dict[int, Channel] = {}
+        self._woken: set[Channel] = set()
+        self.idle = False
+
+    def update(
+        self, channels: Collection[Channel], missing: set[Channel], unsent: set[Channel]
+    ) -> None:
+        """Look out for what these channels still have to receive and to send."""
+        for channel in channels:
+            descriptor = channel.descriptor
+            events = select.POLLIN * (channel in missing) | select.POLLOUT * (channel in unsent)
+            if descriptor is None:
+                (self._woken.add if events else self._woken.discard)(channel)
+            elif events:
+                self._poll.register(descriptor, events)
+                self._channels[descriptor] = channel
+            elif self._channels.pop(descriptor, None) is not None:
+                self._poll.unregister(descriptor)
+
+    def wait(self) -> list[Channel]:
+        """Return the channels that are ready; `idle` says that a tick passed, or of a wake."""
+        events = self._poll.poll(TICK * 1000)
+        ready = [self._channels[found] for found, _ in events if found in self._channels]
+        woken = len(ready) < len(events) and self._waker.clear()
+        self.idle = woken or not ready
+        return ready + list(self._woken) * woken
+
+
+def _check_alive(bundle: Bundle) -> Bundle:
+    if bundle.reason is not None:
+        raise RunAbortedError(bundle.reason)
+    return bundle
+
+
+def _check_same_step(bundle: Bundle, superstep: int, vote: Votes, op: str) -> None:
+    theirs = (bundle.superstep, bundle.op, len(bundle.vote))
+    if theirs != (superstep, op, len(vote)):
+        raise RunError(
+            f"expected superstep {superstep} with a vote of {len(vote)} ({op}) from all slots, "
+            f"got superstep {theirs[0]} with a vote of {theirs[2]} ({theirs[1]}): every slot "
+            "must await the same exchanges in the same order"
+        )
+
+
+def _merge(
+    bundles: Mapping[int, Bundle], me: int, vote: Votes, op: str
+) -> tuple[list[Frame], Votes]:
+    """Return all frames, and the votes combined in the order of the members.
+
+    Examples
+    --------
+    >>> theirs = Bundle(0, "sum", np.array([2]), [])
+    >>> _merge({0: theirs}, 1, np.array([3]), "sum")
+    ([], array([5]))
+    """
+    votes: dict[int, Any] = {member: bundle.vote for member, bundle in bundles.items()}
+    votes[me] = vote
+    total: Votes | None = None
+    for member in sorted(votes) if vote.size else ():
+        total = votes[member] if total is None else COMBINE_VOTES[op](total, votes[member])
+    frames = [frame for bundle in bundles.values() for frame in bundle.frames]
+    return frames, vote if total is None else total

@@ -1,0 +1,184 @@
+"""A Unix socket to another process of the host: arrays are received straight into place."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dgraph.exchange.frame import Array
+from dgraph.exchange.transport.bundle import PREFIX_SIZE, Bundle, read_bundle, read_prefix
+from dgraph.exchange.transport.links import ChannelClosedError
+
+__all__ = ["UnixChannel"]
+
+#: Bytes read ahead: a small bundle comes with one system call. A larger column is received
+#: straight into its array, apart from its start.
+READ_AHEAD = 1 << 16
+
+#: Bytes that the kernel is asked to buffer, so that a sender need not wait for the receiver.
+KERNEL_BUFFER = 1 << 22
+
+#: The most buffers that one sendmsg takes on Linux and macOS (IOV_MAX).
+MOST_BUFFERS = 1024
+
+
+class UnixChannel:
+    """The way to another process of this host.
+
+    Parameters
+    ----------
+    sock : socket.socket
+        Connected.
+    peer : int
+        The member at the other end.
+    run : int
+        Marks the frames.
+    name : str
+        What errors call the other end.
+
+    Examples
+    --------
+    >>> from dgraph.exchange.frame import Frame
+    >>> from dgraph.exchange.transport.bundle import encode
+    >>> here, there = [UnixChannel(end, 0, 7, "peer") for end in socket.socketpair()]
+    >>> frame = Frame(0, 1, (np.arange(3),), 3)
+    >>> here.send(encode(7, 0, [frame], np.array([5]), "sum"))
+    True
+    >>> there.receive().frames[0].columns
+    (array([0, 1, 2]),)
+    >>> here.close(), there.close()
+    (None, None)
+    """
+
+    def __init__(self, sock: socket.socket, peer: int, run: int, name: str) -> None:
+        sock.setblocking(False)
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            sock.setsockopt(socket.SOL_SOCKET, option, KERNEL_BUFFER)
+        self.peer = peer
+        self.descriptor = sock.fileno()
+        self._socket = sock
+        self._name = name
+        self._unsent: list[memoryview] = []
+        self._ahead = memoryview(bytearray(READ_AHEAD))
+        self._begin = self._end = 0  # what of `_ahead` was received and not yet read
+        self._into: memoryview | None = None  # where to receive, if not in `_ahead`
+        self._reader = self._read(run)
+
+    def send(self, buffers: Sequence[memoryview]) -> bool:
+        """Send a bundle, or begin to; return whether all of it is gone."""
+        self._unsent.extend(buffers)
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Go on sending; return whether all is gone."""
+        try:
+            while self._unsent:
+                sent = self._socket.sendmsg(self._unsent[:MOST_BUFFERS])
+                self._unsent = _after(self._unsent, sent)
+        except BlockingIOError:
+            return False
+        except OSError:  # closed; what the other end said before is still to be received
+            self._unsent = []
+        return True
+
+    def receive(self) -> Bundle | None:
+        """Return the next bundle if all of it has come.
+
+        Raises
+        ------
+        ChannelClosedError
+            If the other end is closed.
+        """
+        while (bundle := next(self._reader)) is None:
+            if not self._fill():
+                return None
+        return bundle
+
+    def close(self) -> None:
+        """Close this end."""
+        self._socket.close()
+
+    def _fill(self) -> bool:
+        """Receive some bytes; return whether there were any."""
+        target = self._into
+        if target is None:
+            if self._begin == self._end:
+                self._begin = self._end = 0
+            target = self._ahead[self._end :]
+        try:
+            received = self._socket.recv_into(target)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise ChannelClosedError(f"lost {self._name}: {error}") from error
+        if not received:
+            raise ChannelClosedError(f"lost {self._name}: it closed the connection")
+        if self._into is None:
+            self._end += received
+        else:
+            self._into = target[received:]
+        return True
+
+    def _read(self, run: int) -> Iterator[Bundle | None]:
+        """Yield one bundle after the other, and None whenever more bytes must come first."""
+        while True:
+            start = bytearray(PREFIX_SIZE)
+            yield from self._read_into(memoryview(start))
+            prefix = read_prefix(start)
+            head = memoryview(bytearray(prefix.head))
+            yield from self._read_into(head)
+            columns: list[memoryview] = []
+
+            def column(length: int, dtype: np.dtype[Any]) -> Array:
+                array = np.empty(length, dtype)
+                columns.append(array.view(np.uint8).data)  # noqa: B023
+                return array
+
+            bundle = read_bundle(prefix, head, run, column)
+            for target in columns:
+                yield from self._read_into(target)
+            yield bundle
+
+    def _read_into(self, target: memoryview) -> Iterator[None]:
+        """Fill `target`, yielding None whenever more bytes must come first."""
+        if len(target) > READ_AHEAD // 2:
+            self._into = self._take(target)
+            while self._into:
+                yield None
+            self._into = None
+            return
+        if self._begin + len(target) > READ_AHEAD:
+            self._move_to_front()
+        while self._end - self._begin < len(target):
+            yield None
+        self._take(target)
+
+    def _move_to_front(self) -> None:
+        held = bytes(self._ahead[self._begin : self._end])
+        self._ahead[: len(held)] = held
+        self._begin, self._end = 0, len(held)
+
+    def _take(self, target: memoryview) -> memoryview:
+        """Fill `target` as far as what was read ahead goes; return the rest of it."""
+        size = min(len(target), self._end - self._begin)
+        target[:size] = self._ahead[self._begin : self._begin + size]
+        self._begin += size
+        return target[size:]
+
+
+def _after(buffers: list[memoryview], sent: int) -> list[memoryview]:
+    """Return what is left of buffers of which so many bytes were sent.
+
+    Examples
+    --------
+    >>> [bytes(some) for some in _after([memoryview(b"abc"), memoryview(b"defg")], 4)]
+    [b'efg']
+    """
+    for position, buffer in enumerate(buffers):
+        if sent < buffer.nbytes:
+            return [buffer[sent:], *buffers[position + 1 :]]
+        sent -= buffer.nbytes
+    return []
