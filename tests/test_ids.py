@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,10 @@ def test_hashes_do_not_change_between_processes() -> None:
         "f'{StringIds.of([\"vertex 7\"]).hash()[0]} {IntIds(np.array([7])).hash()[0]}')"
     )
     here = StringIds.of(["vertex 7"]).hash()[0], IntIds(np.array([7])).hash()[0]
-    there = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    house = Path(__file__).parents[1]
+    there = subprocess.run(
+        [sys.executable, "-c", code], cwd=house, capture_output=True, check=True
+    )
     assert there.stdout.decode().split() == [str(h) for h in here]
 
 

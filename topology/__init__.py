@@ -1,0 +1,30 @@
+r"""The communication hierarchy: which slots are near each other, and what distance costs.
+
+A **slot** is one lane of computation, a leaf of the **domain tree**. A **domain** is all slots
+below one switching point; its height is 0 if it holds slots only, else one more than the
+greatest height below it. The **level** of two slots is the height of the lowest domain that
+holds both::
+
+    level 2                 network
+                          /         \
+    level 1          host a          host b
+                    /      \            |
+    level 0     process  process     process
+                 / \       / \       / | \
+    slots       0   1     2   3     4  5  6        level(0, 1) = 0
+                                                   level(0, 2) = 1
+                                                   level(0, 4) = 2
+
+>>> tree = Topology.from_paths(["a/p", "a/p", "a/q", "a/q", "b", "b", "b"])
+>>> tree.level(0, [1, 2, 4])
+array([0, 1, 2])
+"""
+
+from __future__ import annotations
+
+from dgraph.topology.cost import CostModel, pair_costs
+from dgraph.topology.groups import Groups
+from dgraph.topology.host import host_key
+from dgraph.topology.tree import Topology
+
+__all__ = ["CostModel", "Groups", "Topology", "host_key", "pair_costs"]
