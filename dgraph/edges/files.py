@@ -10,8 +10,10 @@ import bz2
 import gzip
 import lzma
 import os
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
@@ -67,12 +69,15 @@ class File:
         A value of FORMATS.
     codec : str
         A key of CODECS, or empty if the file is not compressed.
+    stamp : str
+        Changes when the file does, so that Dask's keys do.
     """
 
     system: AbstractFileSystem
     path: str
     format: str
     codec: str
+    stamp: str = ""
 
     def size(self) -> int | None:
         """Return the bytes of the file as it is stored; None if its server does not tell."""
@@ -84,27 +89,30 @@ class File:
         return str(self.system.unstrip_protocol(self.path))
 
     def open(self) -> BinaryIO:
-        """Open the stored bytes."""
-        return cast(BinaryIO, self.system.open(self.path, "rb"))
+        """Open the bytes, decompressed."""
+        return BytesIO(self.read()) if self.codec else self._stored()
 
     def read(self) -> bytes:
         """Return all bytes, decompressed."""
-        with self.open() as stream:
+        with self._stored() as stream:
             data = stream.read()
         if not self.codec:
             return data
         try:
             return CODECS[self.codec](data)
-        except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error, pa.ArrowException) as error:
             raise EdgeValueError(
                 f"{self.path} is no complete {self.codec} file ({error}): write it again"
             ) from error
+
+    def _stored(self) -> BinaryIO:
+        return cast(BinaryIO, self.system.open(self.path, "rb"))
 
     def head(self, least: int) -> bytes:
         """Return the first bytes: `least` of them, all if there are fewer, all if compressed."""
         if self.codec:
             return self.read()
-        with self.open() as stream:
+        with self._stored() as stream:
             return stream.read(least)
 
     def lines(self, start: int, stop: int, exact: bool) -> tuple[bytes, int]:
@@ -114,7 +122,7 @@ class File:
         not be compressed.
         """
         before = start if exact else start - 1
-        with self.open() as stream:
+        with self._stored() as stream:
             stream.seek(before)
             pieces = [stream.read(stop - before)]
             skipped = 0 if exact else pieces[0].find(b"\n") + 1
@@ -216,4 +224,4 @@ def _file(system: AbstractFileSystem, name: str, format: str | None) -> File:
         allowed = ", ".join(dict.fromkeys(FORMATS.values()))
         asked = f"the ending of {name!r}" if format is None else f"format={format!r}"
         raise OptionError(f"{asked} names no known format: pass format= one of {allowed}")
-    return File(system, name, known, codec)
+    return File(system, name, known, codec, str(system.ukey(name)))

@@ -64,6 +64,8 @@ class Layout:
         The header's, if there is one.
     matrix : Matrix, optional
         What a self-describing file says of itself.
+    empty : bool
+        Whether there is no line of data, so that the file tells nothing.
     """
 
     begin: int
@@ -73,6 +75,7 @@ class Layout:
     comments: tuple[int, int] = _COMMENTS
     names: tuple[str, ...] = ()
     matrix: Matrix | None = None
+    empty: bool = False
 
     @property
     def weighted(self) -> bool:
@@ -105,19 +108,21 @@ def find_layout(
     separator = _separator(sep, file, [line for line, _ in lines])
     rows = [fields_of(line, separator) for line, _ in lines]
     if not rows:
-        return Layout(0, separator, (0, 1, -1), (2, _ANY))
+        weight = 2 if file.format == "wel" else -1
+        return Layout(0, separator, (0, 1, weight), (2, _ANY), empty=True)
     by_name = any(isinstance(column, str) for column in columns or ())
     if _has_header(header, by_name, [fields for fields, _ in rows], like):
         names = tuple(_text(field, file) for field in rows.pop(0)[0])
         begin = lines[0][1]
     else:
         names, begin = (), 0
+    empty = not rows
     width = len(names) or _width(rows)
     if columns is None:
         positions = _default_columns(names, [fields for fields, _ in rows], file)
-        return Layout(begin, separator, positions, (max(width, 2),) * 2, names=names)
+        return Layout(begin, separator, positions, (max(width, 2),) * 2, names=names, empty=empty)
     positions = _named_columns(columns, names, file)
-    return Layout(begin, separator, positions, (max(positions) + 1, _ANY), names=names)
+    return Layout(begin, separator, positions, (max(positions) + 1, _ANY), names=names, empty=empty)
 
 
 def _head(file: File, least: int) -> tuple[bytes, bool]:

@@ -246,8 +246,8 @@ def tally(
     """Add the fields of one column to what has been seen of it.
 
     `seen` holds: missing fields; fields that are no canonical integers; the smallest negative
-    integer or 0; where the first integer that is too large stands (-1: none); where the largest
-    one stands. `high` holds the largest non-negative integer.
+    integer or 0; where the first integer stands that is too large, -1 for nowhere. `high` holds
+    the largest integer or 0.
     """
     for row in range(rows):
         length = sizes[row, role] >> 2
@@ -262,9 +262,8 @@ def tally(
             seen[1] += 1
         elif negative:
             seen[2] = min(seen[2], -np.int64(magnitude))
-        elif magnitude >= high[0]:
-            high[0] = magnitude
-            seen[4] = starts[row, role]
+        else:
+            high[0] = max(high[0], magnitude)
 
 
 @njit(nogil=True, cache=True)

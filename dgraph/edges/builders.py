@@ -1,0 +1,143 @@
+"""Columns that grow batch by batch while text is parsed."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dgraph.edges.blocks import Scanner
+from dgraph.edges.scan import gather, lines_in, measure, read_integers
+from dgraph.errors import EdgeValueError
+
+__all__ = ["Builder", "FloatBuilder", "IntBuilder", "TextBuilder", "id_builder"]
+
+_MISSING = {"na", "n/a", "null", "none", "nan", "<na>"}  # what programs write for no weight
+
+
+class Builder(Protocol):
+    """A column in the making."""
+
+    def add(self, scanner: Scanner, rows: int, clean: bool) -> None:
+        """Append the rows of the batch that `scanner` holds."""
+
+    def finish(self) -> Any:
+        """Return the column as pandas keeps it."""
+
+
+def id_builder(scanner: Scanner, side: int, dtype: str) -> Builder:
+    """Return the builder of the source (`side` 0) or target (1) column."""
+    return TextBuilder(side) if dtype == "str" else IntBuilder(scanner, side, dtype)
+
+
+class IntBuilder:
+    """A column of integers, nullable or not."""
+
+    def __init__(self, scanner: Scanner, side: int, dtype: str) -> None:
+        self._side = side
+        self._dtype = pd.api.types.pandas_dtype(dtype)
+        self._width = np.dtype(dtype.lower())
+        self._nullable = dtype != dtype.lower()
+        most = lines_in(scanner.buffer)
+        self._wide = np.empty(most, np.uint64)
+        self._missing = np.zeros(most, np.bool_)
+        self._rows = 0
+
+    def add(self, scanner: Scanner, rows: int, clean: bool) -> None:
+        """Append a batch."""
+        stop = self._rows + rows
+        values = self._wide[self._rows : stop]
+        if clean:
+            values[:] = scanner.numbers[self._side, :rows].view(np.uint64)
+        else:
+            self._read(scanner, rows, values, self._missing[self._rows : stop])
+        self._rows = stop
+
+    def _read(
+        self, scanner: Scanner, rows: int, values: NDArray[np.uint64], missing: NDArray[np.bool_]
+    ) -> None:
+        unsigned = self._width.kind == "u"
+        wrong = scanner.apply(read_integers, rows, self._side, unsigned, values, missing)
+        if wrong >= 0:
+            raise EdgeValueError(
+                f"{scanner.place_of(wrong, self._side)} has {scanner.field(wrong, self._side)!r} "
+                f"as an id, expected {self._width}: repair it, or leave out dtype="
+            )
+        if not self._nullable and missing.any():
+            where = scanner.place_of(int(np.argmax(missing)), self._side)
+            raise EdgeValueError(
+                f"{where} lacks an id, which {self._width} cannot hold: pass "
+                f'dtype="{self._width.name.replace("int", "Int").replace("u", "U")}"'
+            )
+
+    def finish(self) -> Any:
+        """Return the integers in their dtype."""
+        wide = self._wide[: self._rows]
+        values = wide if self._width.kind == "u" else wide.view(np.int64)
+        bounds = np.iinfo(self._width)
+        if len(values) and not (bounds.min <= values.min() and values.max() <= bounds.max):
+            raise EdgeValueError(
+                f"ids go from {values.min()} to {values.max()}, which {self._width} cannot hold: "
+                "pass a wider dtype="
+            )
+        values = values.astype(self._width, copy=False)
+        if not self._nullable:
+            return values
+        return pd.arrays.IntegerArray(values, self._missing[: self._rows])
+
+
+class TextBuilder:
+    """A column of strings."""
+
+    def __init__(self, side: int) -> None:
+        self._side = side
+        self._parts: list[pa.Array] = []
+
+    def add(self, scanner: Scanner, rows: int, clean: bool) -> None:
+        """Append a batch; the scanner must not have been asked for integers."""
+        self._parts.append(scanner.strings(rows, self._side))
+
+    def finish(self) -> Any:
+        """Return the strings as pandas' dtype "string"."""
+        text = pa.chunked_array(self._parts, pa.large_string())
+        return pd.StringDtype("pyarrow").__from_arrow__(text)
+
+
+class FloatBuilder:
+    """A column of weights; empty or written as missing: NaN."""
+
+    def __init__(self, dtype: str) -> None:
+        self._dtype = dtype
+        self._parts: list[NDArray[np.float64]] = []
+
+    def add(self, scanner: Scanner, rows: int, clean: bool) -> None:
+        """Append a batch."""
+        text = scanner.strings(rows, 2)
+        try:
+            numbers = pc.cast(text, pa.float64())
+        except pa.ArrowInvalid:
+            numbers = pa.array(
+                [self._number(scanner, row, word) for row, word in enumerate(text.to_pylist())],
+                pa.float64(),
+            )
+        self._parts.append(numbers.to_numpy(zero_copy_only=False))
+
+    @staticmethod
+    def _number(scanner: Scanner, row: int, word: str | None) -> float | None:
+        if word is None or word.lower() in _MISSING:
+            return None
+        try:
+            return float(word)
+        except ValueError:
+            raise EdgeValueError(
+                f"{scanner.place_of(row, 2)} has {word!r} as its weight, expected a number: "
+                "repair it, or name columns= without it"
+            ) from None
+
+    def finish(self) -> NDArray[Any]:
+        """Return the weights."""
+        return np.concatenate([np.empty(0), *self._parts]).astype(self._dtype, copy=False)

@@ -1,0 +1,165 @@
+"""METIS graph files: line i lists the neighbours of vertex i, counted from 1.
+
+The first line says ``vertices edges [format [constraints]]``. The three digits of `format` tell
+whether vertices have sizes, vertices have weights, edges have weights. An edge stands at both
+of its ends; files that do not keep to that occur, so nothing here relies on it. The number of
+edges is taken as a hint only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numba import njit
+from numpy.typing import NDArray
+
+from dgraph.edges.files import File
+from dgraph.edges.matrices import mirror_sum, upper
+from dgraph.errors import EdgeValueError
+
+__all__ = ["Header", "read_header", "read_metis"]
+
+Numbers = NDArray[np.int64]
+
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a METIS file.
+
+    Parameters
+    ----------
+    vertices, edges : int
+    sizes, weighted : bool
+        Whether each vertex has a size, and each edge a weight.
+    constraints : int
+        Weights of each vertex.
+    """
+
+    vertices: int
+    edges: int
+    sizes: bool
+    weighted: bool
+    constraints: int
+
+
+def read_header(file: File) -> Header:
+    """Read the first line of a METIS file."""
+    for line in file.head(_HEAD).splitlines():
+        if line.strip() and not line.startswith(b"%"):
+            return _header(line.decode("latin-1").split(), file)
+    raise EdgeValueError(f"{file.path} is empty, expected a line with vertices and edges")
+
+
+def _header(words: list[str], file: File) -> Header:
+    if not 2 <= len(words) <= 4 or not all(word.isdigit() for word in words):
+        raise EdgeValueError(
+            f"{file.path} begins with {' '.join(words)!r}, expected vertices, edges and perhaps "
+            "a format: is it a METIS file?"
+        )
+    vertices, edges, form, constraints = [*words, "0", "1"][:4] if len(words) < 4 else words
+    sizes, weights, weighted = (digit != "0" for digit in form.zfill(3)[-3:])
+    return Header(
+        int(vertices), int(edges), sizes, weighted, int(constraints) if weights else 0
+    )
+
+
+def read_metis(file: File, weighted: bool, half: bool) -> pd.DataFrame:
+    """Read a METIS file.
+
+    Parameters
+    ----------
+    file : File
+    weighted : bool
+        Whether to give the weights of the edges, if there are any.
+    half : bool
+        If every edge stands at both ends, give it once.
+    """
+    header = read_header(file)
+    buffer = np.frombuffer(file.read(), np.uint8)
+    numbers = np.empty(len(buffer) // 2 + 1, np.int64)
+    ends = np.zeros(header.vertices + 1, np.int64)
+    lines, found, wrong = _read_numbers(buffer, numbers, ends)
+    if wrong >= 0:
+        line = bytes(buffer[:wrong]).count(b"\n") + 1
+        raise EdgeValueError(
+            f"line {line} of {file.path} is not the list of neighbours that was expected there: "
+            f"{header.vertices} lines of non-negative integers follow the first"
+        )
+    ends[lines:] = found
+    frame = _arcs(header, numbers[:found], ends, file)
+    if not weighted:
+        frame = frame[["source", "target"]]
+    return upper(frame) if half and mirror_sum(frame) == 0 else frame
+
+
+@njit(nogil=True, cache=True)
+def _read_numbers(
+    buffer: NDArray[np.uint8], numbers: Numbers, ends: Numbers
+) -> tuple[int, int, int]:
+    """Read all numbers; ``ends[i]`` is where those of line i, 0 the header, end.
+
+    Returns lines and numbers read, and where an unexpected byte or line stands, or -1.
+    """
+    at, line, found = 0, 0, 0
+    while at < len(buffer):
+        begin = found
+        if buffer[at] == 37:  # %, a comment
+            while at < len(buffer) and buffer[at] != 10:
+                at += 1
+            at += 1
+            continue
+        while at < len(buffer) and buffer[at] != 10:
+            byte = buffer[at]
+            if 48 <= byte <= 57:
+                value = 0
+                while at < len(buffer) and 48 <= buffer[at] <= 57:
+                    value = value * 10 + (np.int64(buffer[at]) - 48)
+                    at += 1
+                numbers[found] = value
+                found += 1
+            elif byte == 32 or byte == 9 or byte == 13:
+                at += 1
+            else:
+                return line, found, at
+        if line >= len(ends) and found > begin:
+            return line, found, at - 1
+        if line < len(ends) and (line > 0 or found > begin):
+            ends[line] = found
+            line += 1
+        at += 1
+    return line, found, -1
+
+
+def _arcs(header: Header, numbers: Numbers, ends: Numbers, file: File) -> pd.DataFrame:
+    """Make a table of the lists: ``[sizes] [vertex weights] (neighbour [weight]) ...``."""
+    counts = np.diff(ends)
+    numbers = numbers[ends[0] :]
+    skip = header.constraints + _has_sizes(header, counts)
+    step = 2 if header.weighted else 1
+    odd = (counts < skip) | ((counts - skip) % step != 0)
+    if odd.any():
+        raise EdgeValueError(
+            f"vertex {int(np.argmax(odd)) + 1} of {file.path} has {counts[np.argmax(odd)]} "
+            f"numbers, expected {skip} and then {'pairs' if step == 2 else 'neighbours'}"
+        )
+    vertex = np.repeat(np.arange(1, header.vertices + 1), counts)
+    place = np.arange(len(numbers)) - np.repeat(ends[:-1] - ends[0], counts) - skip
+    neighbours = (place >= 0) & (place % step == 0)
+    columns: dict[str, Any] = {"source": vertex[neighbours], "target": numbers[neighbours]}
+    if header.weighted:
+        columns["weight"] = numbers[(place >= 0) & (place % 2 == 1)].astype(np.float64)
+    return pd.DataFrame(columns, copy=False)
+
+
+def _has_sizes(header: Header, counts: Numbers) -> int:
+    """Return 1 if vertex sizes are there, and not only in the header: files do that."""
+    if not header.sizes or (counts == 0).any():
+        return 0
+    total = int(counts.sum()) - header.constraints * header.vertices
+    lists = [header.edges * ends * (1 + header.weighted) for ends in (1, 2)]
+    return int(total - header.vertices in lists or total not in lists)

@@ -1,0 +1,85 @@
+"""`read_edges`: a file, folder, glob or list of them becomes a Dask DataFrame of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import dask.dataframe as dd
+
+from dgraph.edges.files import Path
+from dgraph.edges.sources import open_edges
+
+__all__ = ["read_edges"]
+
+
+def read_edges(
+    path: Path | Iterable[Path],
+    *,
+    format: str | None = None,
+    sep: str | None = None,
+    header: bool | None = None,
+    columns: Sequence[int | str] | None = None,
+    dtype: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> dd.DataFrame:
+    """Read edges from files.
+
+    Parameters
+    ----------
+    path : str, path-like, or list of them
+        A file, a folder, a glob; on any file system that fsspec knows.
+    format : str, optional
+        "parquet", "csv", "tsv", "txt", "el", "wel", "mtx" (Matrix Market), "graph" (METIS),
+        "npz" or "gr" (DIMACS); else the ending of the names tells, before .gz, .zst, .bz2, .xz.
+    sep : str, optional
+        Separator of text: " " (any blanks or tabs), "\\t", ",", ";"; else found out.
+    header : bool, optional
+        Whether the first line of text holds names; else found out.
+    columns : list of names or positions, optional
+        Which columns are source, target and perhaps weight; else those named so, or the first
+        two, and as weight the one after them if it holds numbers. Lines may then have any
+        number of further fields.
+    dtype : dtype or dict, optional
+        Of both id columns, or of "source", "target" and "weight"; else ids are integers if
+        every id of both columns is written as Python writes one ("007" is a string), which
+        takes a pass over the text before this function returns.
+    storage_options : dict, optional
+        For fsspec.
+
+    Returns
+    -------
+    dask DataFrame
+        Columns source, target[, weight: float64]; a parquet file keeps its own unless `columns`
+        selects. Ids are int64 or uint64, Int64 or UInt64 if some are missing (empty fields), or
+        strings. A matrix that says it is symmetric, and a METIS file, has each edge at both ends.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    EdgeValueError
+        If a line has too few or too many fields, or an id is an integer beyond 64 bits; names
+        file and line.
+
+    Notes
+    -----
+    Uncompressed delimited text is read in blocks of 32 MiB, parquet by row groups; of all else
+    a file is one partition. A line that starts with "#" or "%" is a comment. Fields may be
+    quoted as in csv; blanks around fields do not count.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "roads.csv")
+    >>> _ = file.write_text("from,to,km\\nYork,Leeds,39\\nLeeds,Hull,98.5\\n")
+    >>> read_edges(file).compute()
+      source target  weight
+    0   York  Leeds    39.0
+    1  Leeds   Hull    98.5
+    """
+    source = open_edges(
+        path, format=format, sep=sep, header=header, columns=columns, dtype=dtype,
+        storage_options=storage_options,
+    )  # fmt: skip
+    return source.frame

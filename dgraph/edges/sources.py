@@ -1,0 +1,163 @@
+"""What a path leads to: a Dask DataFrame of edges, and what the files say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import dask.dataframe as dd
+
+from dgraph.edges.dtypes import wanted_dtypes
+from dgraph.edges.files import File, Path, find_files
+from dgraph.edges.layout import Layout, find_layout
+from dgraph.edges.matrices import parse_matrix, read_npz, shape_of_npz, symmetry_of
+from dgraph.edges.metis import read_header, read_metis
+from dgraph.edges.parquet import open_parquet
+from dgraph.edges.run import run_all
+from dgraph.edges.survey import IdPlan
+from dgraph.edges.text import TextFile, empty, parse, plan_of, survey_all
+from dgraph.errors import EdgeValueError, OptionError
+
+__all__ = ["EdgeSource", "open_edges"]
+
+_TEXT = ("csv", "tsv", "txt", "el", "wel", "mtx", "gr")
+Columns = Sequence[int | str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeSource:
+    """What a path leads to.
+
+    Parameters
+    ----------
+    frame : Dask DataFrame
+        Columns source, target[, weight]; of a parquet file those it has.
+    vertices : range or None
+        All vertices, if the files say so: Matrix Market, METIS, DIMACS, scipy's .npz.
+    """
+
+    frame: dd.DataFrame
+    vertices: range | None = None
+
+
+def open_edges(
+    path: Path | Iterable[Path],
+    *,
+    format: str | None = None,
+    sep: str | None = None,
+    header: bool | None = None,
+    columns: Columns = None,
+    dtype: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
+    half: bool = False,
+    weighted: bool = True,
+) -> EdgeSource:
+    """Read edges from files as `dgraph.read_edges`, with what the files say of themselves.
+
+    Parameters
+    ----------
+    half : bool
+        For an undirected graph: of a symmetric matrix give one triangle.
+    weighted : bool
+        Whether weights are wanted, where that is not said by naming columns.
+    """
+    files = find_files(path, format, storage_options)
+    wanted = wanted_dtypes(dtype)
+    kind = _family(files)
+    if kind == "text":
+        layouts = _layouts(files, partial(find_layout, sep=sep, header=header, columns=columns))
+        return _open_text(files, layouts, wanted, half, weighted)
+    if kind == "parquet":
+        source = EdgeSource(open_parquet(files, columns, storage_options))
+    elif columns is not None:
+        raise OptionError(f"columns= selects nothing in a .{kind} file: leave it out")
+    elif kind == "graph":
+        source = _open_metis(files, half, weighted)
+    else:
+        source = _open_npz(files, half, weighted)
+    known = {name: dtype for name, dtype in wanted.items() if name in source.frame.columns}
+    return replace(source, frame=source.frame.astype(known)) if known else source
+
+
+def _family(files: Sequence[File]) -> str:
+    """Return "text" for all delimited formats, else the one format of all files."""
+    kinds = {"text" if file.format in _TEXT else file.format for file in files}
+    if len(kinds) > 1:
+        names = " and ".join(sorted({file.format for file in files}))
+        raise OptionError(
+            f"expected files that can be read together, got {names}: read them one by one and "
+            "join them with dask.dataframe.concat"
+        )
+    return kinds.pop()
+
+
+def _layouts(files: Sequence[File], find: Callable[..., Layout]) -> list[Layout]:
+    """Return the layouts of all files; what is a header in the first is one in the others."""
+    first = find(files[0])
+    return [first, *run_all(partial(find, like=first), files[1:])]
+
+
+def _open_text(
+    files: Sequence[File],
+    layouts: Sequence[Layout],
+    wanted: Mapping[str, str],
+    half: bool,
+    weighted: bool,
+) -> EdgeSource:
+    filled = [layout for layout in layouts if not layout.empty] or layouts
+    if weighted and len({layout.weighted for layout in filled}) > 1:
+        raise EdgeValueError(
+            "some of the files have weights and some do not: name columns=, or read them one "
+            "by one"
+        )
+    has_weight = weighted and filled[0].weighted
+    texts = [TextFile.of(*each, weighted) for each in zip(files, layouts, strict=True)]
+    surveys = None
+    if not {"source", "target"} <= wanted.keys():
+        texts, surveys = survey_all(texts)
+    plan = plan_of(surveys, wanted)
+    readers = [reader for text in texts for reader in _readers(text, plan, has_weight, half)]
+    matrices = [layout.matrix for layout in layouts]
+    vertices = None
+    if all(matrix is not None for matrix in matrices):
+        vertices = range(1, 1 + max(matrix.size for matrix in matrices if matrix is not None))
+    return EdgeSource(_frame(readers, empty(plan, has_weight)), vertices)
+
+
+def _readers(
+    text: TextFile, plan: IdPlan, has_weight: bool, half: bool
+) -> Iterable[Callable[[], Any]]:
+    if text.layout.empty:
+        return [partial(empty, plan, has_weight)]
+    matrix = text.layout.matrix
+    if matrix is None:
+        return [partial(parse, block, plan) for block in text.blocks]
+    once = half and (matrix.half or sum(run_all(symmetry_of, text.blocks)) % 2**64 == 0)
+    return [partial(parse_matrix, block, plan, once) for block in text.blocks]
+
+
+def _open_metis(files: Sequence[File], half: bool, weighted: bool) -> EdgeSource:
+    headers = run_all(read_header, files)
+    has_weight = weighted and all(header.weighted for header in headers)
+    readers = [partial(read_metis, file, has_weight, half) for file in files]
+    size = max(header.vertices for header in headers)
+    return EdgeSource(_frame(readers, empty(IdPlan(), has_weight)), range(1, size + 1))
+
+
+def _open_npz(files: Sequence[File], half: bool, weighted: bool) -> EdgeSource:
+    shapes = run_all(shape_of_npz, files)
+    has_weight = weighted and all(shape.weighted for shape in shapes)
+    readers = [partial(read_npz, file, has_weight, half) for file in files]
+    sizes = [shape.vertices for shape in shapes if shape.vertices is not None]
+    vertices = range(max(sizes)) if len(sizes) == len(files) else None
+    return EdgeSource(_frame(readers, readers[0]().iloc[:0]), vertices)
+
+
+def _frame(readers: Sequence[Callable[[], Any]], meta: Any) -> dd.DataFrame:
+    return dd.from_map(_call, readers, meta=meta, enforce_metadata=False, label="read-edges")
+
+
+def _call(reader: Callable[[], Any]) -> Any:
+    return reader()
