@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,7 @@ def test_columns_round_trip_even_of_slices(ids: Ids, start: int, stop: int) -> N
     assert part.to_list() == ids.to_list()[start:stop]
     columns = [np.array(column) for column in part.to_columns()]
     assert ids_from_columns(ids.dtype, columns) == part
+    assert pickle.loads(pickle.dumps(part)) == part
     assert part.hash().tolist() == ids.hash()[start:stop].tolist()
 
 

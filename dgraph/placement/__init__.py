@@ -1,0 +1,37 @@
+"""Where vertices live: strategies that give every vertex its owner slot.
+
+A strategy is a value. The build asks it on every slot, about the block of vertices that this
+slot numbered: first to measure the block, then, with the measures of all blocks, for the
+owners. So no slot needs to know every vertex, and the outcome does not depend on how they were
+cut into blocks.
+
+========  =================================  ==================================================
+name      object                             owner of a vertex
+========  =================================  ==================================================
+degree    `Degree`                           rank modulo slots: heaviest first, dealt round
+hash      `Hash`                             stable hash of the id modulo slots
+chunk     `Chunk`                            runs of the order of ids, of even weight
+a frame   `Frame`                            as the user says
+========  =================================  ==================================================
+"""
+
+from __future__ import annotations
+
+from dgraph.placement.chunk import Chunk
+from dgraph.placement.degree import Degree
+from dgraph.placement.frame import Frame
+from dgraph.placement.hash import Hash
+from dgraph.placement.resolve import resolve
+from dgraph.placement.strategy import Given, Strategy, Totals, VertexBlock
+
+__all__ = [
+    "Chunk",
+    "Degree",
+    "Frame",
+    "Given",
+    "Hash",
+    "Strategy",
+    "Totals",
+    "VertexBlock",
+    "resolve",
+]

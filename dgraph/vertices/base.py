@@ -52,6 +52,7 @@ class Ids(ABC):
     (array([1, 0, 1], dtype=int32), StringIds(['a', 'b']))
     """
 
+    __slots__ = ()
     kind: ClassVar[Literal["int", "str"]]
 
     @property

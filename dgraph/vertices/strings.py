@@ -137,7 +137,8 @@ class StringIds(Ids):
     def from_columns(cls, dtype: str, columns: Sequence[NDArray[Any]]) -> Self:
         """Rebuild ids from offsets and bytes."""
         offsets, data = columns
-        return cls(_arrow(offsets, data, None))
+        aligned = np.require(offsets, np.int64, ["C_CONTIGUOUS", "ALIGNED"])
+        return cls(_arrow(aligned, data, None))
 
     @classmethod
     def concat(cls, parts: Sequence[StringIds]) -> Self:

@@ -1,0 +1,47 @@
+"""From what a user passes as ``placement=`` to a strategy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dgraph.errors import OptionError
+from dgraph.placement.chunk import Chunk
+from dgraph.placement.degree import Degree
+from dgraph.placement.frame import Frame
+from dgraph.placement.hash import Hash
+from dgraph.placement.strategy import Strategy
+
+NAMED: dict[str, type[Degree | Hash | Chunk]] = {"degree": Degree, "hash": Hash, "chunk": Chunk}
+
+
+def resolve(placement: Any) -> Strategy:
+    """Return the strategy that is meant.
+
+    Parameters
+    ----------
+    placement : str, Strategy or frame
+        A name, an object of `dgraph.placement`, or a table of two columns (vertex, slot):
+        pandas, Dask, pyarrow or polars.
+
+    Raises
+    ------
+    OptionError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> resolve("chunk")
+    Chunk(alpha=None)
+    """
+    if isinstance(placement, str) and placement in NAMED:
+        return NAMED[placement]()
+    if isinstance(placement, Strategy) and not isinstance(placement, type):
+        return placement
+    if hasattr(placement, "columns") and len(placement.columns) == 2:
+        return Frame(placement)
+    names = ", ".join(map(repr, NAMED))
+    got = repr(placement) if isinstance(placement, str) else f"a {type(placement).__name__}"
+    raise OptionError(
+        f"expected placement to be one of {names}, an object of dgraph.placement or a frame of "
+        f"two columns (vertex, slot), got {got}"
+    )

@@ -1,0 +1,94 @@
+"""What a placement strategy is told and asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.vertices.ids import Ids
+
+
+class Given(NamedTuple):
+    """Rows of a table of owners that the user brought, in any sequence.
+
+    Parameters
+    ----------
+    ids : Ids
+    slots : integer array beside `ids`
+    """
+
+    ids: Ids
+    slots: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VertexBlock:
+    """Vertices of consecutive orders, of which one slot is asked.
+
+    Parameters
+    ----------
+    order : integer array
+        Ascending, without gaps.
+    rank : integer array
+        Position in the vertex order: higher degree first, then smaller id.
+    degree : integer array
+        As the contract counts it; in + out where the graph is directed.
+    ids : Ids
+        The users' ids; ascending, as the orders are.
+    given : Given, optional
+        For `Frame`: the rows of the user's table whose ids lie between those of this block.
+    """
+
+    order: NDArray[Any]
+    rank: NDArray[Any]
+    degree: NDArray[Any]
+    ids: Ids
+    given: Given | None = None
+
+    def __len__(self) -> int:
+        """Return the number of vertices."""
+        return len(self.order)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """What a strategy measured on every block.
+
+    Parameters
+    ----------
+    block : int
+        Which row is that of the block in hand.
+    measures : int64 array of shape (blocks, k)
+        By ascending order of the blocks' vertices.
+    """
+
+    block: int
+    measures: NDArray[np.int64]
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """A value that gives vertices their owner slots.
+
+    The same vertices get the same owners however they are cut into blocks.
+    """
+
+    def measure(self, block: VertexBlock) -> NDArray[np.int64]:
+        """Return the few numbers about a block that every slot will need; may be none."""
+        ...
+
+    def slots_of(self, block: VertexBlock, slots: int, totals: Totals) -> NDArray[np.int32]:
+        """Return the owner, from 0 to ``slots - 1``, of each vertex of a block."""
+        ...
+
+
+def no_measure() -> NDArray[np.int64]:
+    """Return the measure of a strategy that needs none.
+
+    >>> no_measure()
+    array([], dtype=int64)
+    """
+    return np.empty(0, np.int64)
