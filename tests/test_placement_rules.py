@@ -124,7 +124,7 @@ def test_a_frame_is_obeyed_in_any_sequence(some: Vertices, slots: int, random: A
 @pytest.mark.parametrize(
     ("ids", "slots", "message"),
     [
-        (["a", "b"], [0, 2], "from 0 to 1 .* vertex 'b' slot 2"),
+        (["a", "b"], [0, 2], "from 0 to 1, .* vertex 'b' slot 2"),
         (["a", "b"], [-1, 0], "vertex 'a' slot -1"),
         (["a", "b", "a"], [0, 1, 0], "once .* vertex 'a' stands in 2 rows"),
         (["b", "x"], [0, 1], "every vertex .* vertex 'a' is missing"),

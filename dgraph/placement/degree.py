@@ -14,9 +14,8 @@ from dgraph.placement.strategy import Totals, VertexBlock, no_measure
 class Degree:
     """Deal the vertices round the slots by rank.
 
-    Every slot gets as many vertices as the others, give or take one, and of the edges too, give
-    or take the heaviest vertex: the load is even on skewed graphs as well. It takes no regard of
-    neighbours.
+    Slots get equally many vertices, give or take one, and equally many edges, give or take the
+    heaviest vertex: the load is even on skewed graphs as well. Neighbours are not kept together.
 
     Examples
     --------
