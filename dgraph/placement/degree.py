@@ -15,7 +15,7 @@ class Degree:
     """Deal the vertices round the slots by rank.
 
     Slots get equally many vertices, give or take one, and equally many edges, give or take the
-    heaviest vertex: the load is even on skewed graphs as well. Neighbours are not kept together.
+    heaviest vertex, on skewed graphs as well. Neighbours are not kept together.
 
     Examples
     --------
