@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dgraph.edges.arrow import as_strings, one_array
+from dgraph.edges.parts import IdRange
 from dgraph.errors import EdgeTypeError, EdgeValueError
 from dgraph.vertices.ids import Ids, IntIds, StringIds
 
@@ -67,7 +68,7 @@ def read_ids(column: Any, name: str) -> IdColumn:
 
     Parameters
     ----------
-    column : NumPy array, pandas Series, Index or extension array, Arrow array, range
+    column : NumPy array, pandas Series, Index or extension array, Arrow array, IdRange
     name : str
         What messages call it.
 
@@ -87,8 +88,8 @@ missing=array([False,  True]))
     dgraph.errors.EdgeTypeError: column 'source' has dtype float64, expected integer or string \
 ids: convert it, to 'Int64' if ids are missing
     """
-    if isinstance(column, range):
-        return IdColumn(len(column), "int64", IntIds(np.arange(column.start, column.stop)))
+    if isinstance(column, IdRange):
+        return IdColumn(len(column), "int64", IntIds(column.values()))
     if isinstance(column, pa.Array | pa.ChunkedArray):
         return _from_arrow(one_array(column), str(column.type), name)
     if isinstance(column, pd.Series | pd.Index):

@@ -16,7 +16,9 @@ from dgraph.edges.preamble import Matrix, read_dimacs, read_matrix_market
 from dgraph.edges.scan import WHITESPACE, fields_of
 from dgraph.errors import EdgeValueError, OptionError
 
-__all__ = ["Layout", "find_layout"]
+__all__ = ["Columns", "Layout", "find_layout"]
+
+Columns = Sequence[int | str | None]
 
 BOM = b"\xef\xbb\xbf"
 _COMMENTS = (ord("#"), ord("%"))
@@ -87,7 +89,7 @@ def find_layout(
     file: File,
     sep: str | None = None,
     header: bool | None = None,
-    columns: Sequence[int | str] | None = None,
+    columns: Columns | None = None,
     like: Layout | None = None,
 ) -> Layout:
     """Find out the layout of a text file from its first lines.
@@ -96,7 +98,7 @@ def find_layout(
     ----------
     file : File
     sep, header, columns
-        What the user says, as in `dgraph.read_edges`.
+        What the user says, as in `dgraph.read_edges`; a column None is found out.
     like : Layout, optional
         That of another file of the same data: a first line like its header is a header here.
     """
@@ -118,10 +120,10 @@ def find_layout(
         names, begin = (), 0
     empty = not rows
     width = len(names) or _width(rows)
+    positions = _default_columns(names, [fields for fields, _ in rows], file)
     if columns is None:
-        positions = _default_columns(names, [fields for fields, _ in rows], file)
         return Layout(begin, separator, positions, (max(width, 2),) * 2, names=names, empty=empty)
-    positions = _named_columns(columns, names, file)
+    positions = _named_columns(columns, positions, names, file)
     return Layout(begin, separator, positions, (max(positions) + 1, _ANY), names=names, empty=empty)
 
 
@@ -228,14 +230,17 @@ def _default_columns(
 
 
 def _named_columns(
-    columns: Sequence[int | str], names: tuple[str, ...], file: File
+    columns: Columns, default: tuple[int, int, int], names: tuple[str, ...], file: File
 ) -> tuple[int, int, int]:
     if isinstance(columns, str) or len(columns) not in (2, 3):
         raise OptionError(
             f"columns must name source, target and perhaps weight, not {columns!r}: give 2 or 3 "
             "names or positions"
         )
-    found = [_position(column, names, file) for column in columns]
+    found = [
+        usual if column is None else _position(column, names, file)
+        for column, usual in zip(columns, default, strict=False)
+    ]
     source, target, weight = [*found, -1][:3]
     return source, target, weight
 

@@ -11,7 +11,7 @@ import dask.dataframe as dd
 
 from dgraph.edges.dtypes import wanted_dtypes
 from dgraph.edges.files import File, Path, find_files
-from dgraph.edges.layout import Layout, find_layout
+from dgraph.edges.layout import Columns, Layout, find_layout
 from dgraph.edges.matrices import parse_matrix, read_npz, shape_of_npz, symmetry_of
 from dgraph.edges.metis import read_header, read_metis
 from dgraph.edges.parquet import open_parquet
@@ -23,7 +23,6 @@ from dgraph.errors import EdgeValueError, OptionError
 __all__ = ["EdgeSource", "open_edges"]
 
 _TEXT = ("csv", "tsv", "txt", "el", "wel", "mtx", "gr")
-Columns = Sequence[int | str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +35,13 @@ class EdgeSource:
         Columns source, target[, weight]; of a parquet file those it has.
     vertices : range or None
         All vertices, if the files say so: Matrix Market, METIS, DIMACS, scipy's .npz.
+    own_columns : bool
+        Whether the frame has the columns of the file under their own names.
     """
 
     frame: dd.DataFrame
     vertices: range | None = None
+    own_columns: bool = False
 
 
 def open_edges(
@@ -48,9 +50,10 @@ def open_edges(
     format: str | None = None,
     sep: str | None = None,
     header: bool | None = None,
-    columns: Columns = None,
+    columns: Sequence[int | str] | None = None,
     dtype: Any = None,
     storage_options: Mapping[str, Any] | None = None,
+    names: Columns = (None, None),
     half: bool = False,
     weighted: bool = True,
 ) -> EdgeSource:
@@ -58,21 +61,27 @@ def open_edges(
 
     Parameters
     ----------
+    names : sequence
+        Like `columns`, with None for what shall be found out, and without the demand that the
+        file has columns to name; a parquet file keeps its own columns all the same.
     half : bool
         For an undirected graph: of a symmetric matrix give one triangle.
     weighted : bool
-        Whether weights are wanted, where that is not said by naming columns.
+        Whether weights are wanted.
     """
+    named = any(name is not None for name in names)
     files = find_files(path, format, storage_options)
     wanted = wanted_dtypes(dtype)
     kind = _family(files)
     if kind == "text":
-        layouts = _layouts(files, partial(find_layout, sep=sep, header=header, columns=columns))
+        chosen = names if named else columns
+        layouts = _layouts(files, partial(find_layout, sep=sep, header=header, columns=chosen))
         return _open_text(files, layouts, wanted, half, weighted)
     if kind == "parquet":
-        source = EdgeSource(open_parquet(files, columns, storage_options))
-    elif columns is not None:
-        raise OptionError(f"columns= selects nothing in a .{kind} file: leave it out")
+        frame = open_parquet(files, columns, storage_options)
+        source = EdgeSource(frame, own_columns=columns is None)
+    elif columns is not None or named:
+        raise OptionError(f"a .{kind} file has no columns to choose from: do not name any")
     elif kind == "graph":
         source = _open_metis(files, half, weighted)
     else:

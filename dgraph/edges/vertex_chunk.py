@@ -67,7 +67,7 @@ def make_vertex_chunk(
 
     Parameters
     ----------
-    part : pandas DataFrame or Series, pyarrow Table or array, NumPy array, range
+    part : pandas DataFrame or Series, pyarrow Table or array, NumPy array, IdRange
     spec : VertexSpec
     partition : int
 
