@@ -152,7 +152,7 @@ def _begin(shard: Shard, sources: NDArray[np.int32]) -> Search:
     s = Search(
         level=np.full(masters, -1, np.int32),
         parent=np.full(masters, -1, shard.rank.dtype),
-        seen=np.zeros(words(shard.size), np.uint64),
+        seen=_unreachable(shard),
         front=np.zeros(words(shard.size), np.uint64),
         filled=np.zeros(words(words(masters)), np.uint64),
         queue=np.empty(masters, np.int32),
@@ -160,10 +160,20 @@ def _begin(shard: Shard, sources: NDArray[np.int32]) -> Search:
         found_by=np.empty(proxies, shard.rank.dtype),
     )
     s.level[sources] = 0
-    _mark_unreachable(s.seen, masters, shard.into.offsets)
     for bits, members in (s.seen, sources), (s.front, sources), (s.filled, sources >> 6):
         set_bits(bits, members)
     return s
+
+
+def _unreachable(shard: Shard) -> Bits:
+    """Return the bitmap of the masters at the end that no edge leads to, and the padding."""
+    offsets, masters = shard.into.offsets, shard.masters
+    bits = np.zeros(words(shard.size), np.uint64)
+    first = int(np.searchsorted(offsets, offsets[-1]))
+    bits[first >> 6 : words(masters)] = _ALL
+    if first & 63 and masters:
+        bits[first >> 6] = _ALL << np.uint64(first & 63)
+    return bits
 
 
 def _rows(shard: Shard) -> Rows:
@@ -174,17 +184,6 @@ def _rows(shard: Shard) -> Rows:
 def _arcs(shard: Shard) -> int:
     """Return about how many edges top-down levels could push along in all."""
     return shard.num_edges if shard.directed else 2 * shard.num_edges
-
-
-@nb.njit(nogil=True, cache=True)
-def _mark_unreachable(seen, masters, offsets):  # type: ignore[no-untyped-def]
-    """Take masters at the end that no edge leads to, and the padding, for seen."""
-    end = seen.size * 64 if masters == 0 else ((masters + 63) >> 6) << 6
-    begin = masters
-    while begin > 0 and offsets[begin] == offsets[begin - 1]:
-        begin -= 1
-    for v in range(begin, end):
-        seen[v >> 6] |= _ONE << np.uint64(v & 63)
 
 
 @nb.njit(nogil=True, cache=True)
