@@ -83,10 +83,10 @@ def positions_in(table: Keys, queries: Keys, dtype: type[Any]) -> NDArray[Any]:
     table, queries = frozen(table), frozen(queries)
     low, high = int(table[0]), int(table[-1])
     found, entry = np.empty(len(queries), dtype), code_dtype(len(table))
-    if is_dense(low, high, max(len(table), len(queries))):
-        _look_up_dense(table, queries, np.full(high - low + 1, -1, entry), found)
-    elif len(queries) * 8 < len(table):  # too few to pay for a hash table
+    if len(queries) * 16 < len(table):  # too few to pay for a table
         _look_up_sorted(table, queries, np.searchsorted(table, queries), found)
+    elif is_dense(low, high, max(len(table), len(queries))):
+        _look_up_dense(table, queries, np.full(high - low + 1, -1, entry), found)
     else:
         bits = int(2 * len(table) - 1).bit_length()
         _look_up_hashed(table, queries, np.full(1 << bits, -1, entry), 64 - bits, found)
