@@ -4,8 +4,9 @@ How it measures
 ---------------
 * Generation, ingest, kernel and validation are timed apart.
 * dgraph and its rivals work on the very same edges, and their runs take turns within one
-  measurement (:mod:`benchmarks.contest`): a neighbour that takes the processor for
-  a second falls on all alike. Figures are medians; ratios are taken within one measurement.
+  measurement (:mod:`benchmarks.contest`): a neighbour that takes the processor for a second
+  falls on all alike. In a turn dgraph and GAPBS do three runs in succession, of which the
+  median counts; the other rivals do one. Figures are medians over the turns.
 * Every rival runs in a process of its own (:mod:`benchmarks.rivals.worker`), so that neither
   its memory nor its threads meet those of dgraph. One that is not installed is skipped with a
   line that says so.

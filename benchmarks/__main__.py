@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import traceback
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,12 @@ __all__ = ["main", "run_cases"]
 
 def machine() -> dict[str, Any]:
     """Return what the figures were measured on."""
+    about = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*: (.+)", about.read_text() if about.exists() else "")
     return {
-        "processor": platform.processor() or platform.machine(),
+        "processor": found.group(1) if found else platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
-        "load": os.getloadavg()[0],
+        "load": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
         "dgraph": dgraph.__version__,
     }

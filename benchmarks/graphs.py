@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 import dgraph as dg
-from benchmarks.edges import distinct, read, symmetric, write
+from benchmarks.edges import Ends, distinct, read, symmetric, write
 from benchmarks.timing import Phases
 
 __all__ = ["EdgeFiles", "grid", "karate", "kronecker"]
@@ -111,10 +112,22 @@ class EdgeFiles:
 
     def sources(self, count: int, seed: int = 1) -> list[int]:
         """Return vertices to search from: distinct, drawn at random, each with an edge."""
-        connected = np.unique(np.concatenate(read(self.parquet)))
+        connected = np.flatnonzero(with_edge(read(self.parquet), self.vertices))
         draw = np.random.default_rng(seed)
         chosen = draw.choice(connected, min(count, len(connected)), replace=False)
         return [int(vertex) for vertex in chosen]
+
+
+def with_edge(ends: tuple[Ends, Ends], vertices: int) -> NDArray[np.bool_]:
+    """Tell for each vertex whether it has an edge.
+
+    >>> with_edge((np.array([2]), np.array([0])), 4).tolist()
+    [True, False, True, False]
+    """
+    found = np.zeros(vertices, dtype=np.bool_)
+    for end in ends:
+        found[end] = True
+    return found
 
 
 def kronecker(
@@ -129,8 +142,8 @@ def kronecker(
         del frame
         vertices = 1 << scale
         if compact:
-            present, flat = np.unique(np.concatenate(ends), return_inverse=True)
-            vertices, ends = len(present), (flat[: len(ends[0])], flat[len(ends[0]) :])
+            numbers = np.cumsum(with_edge(ends, vertices)) - 1
+            vertices, ends = int(numbers[-1]) + 1, (numbers[ends[0]], numbers[ends[1]])
         write(folder / "edges", pa.array(ends[0]), pa.array(ends[1]))
     return EdgeFiles(f"kronecker {scale}", folder, vertices, len(ends[0]), compact, phases)
 

@@ -124,10 +124,8 @@ def _say(**values: float) -> None:
 
 
 def shard_bytes(graph: Any) -> float:
-    """Return what `memory_usage` says all shards of a graph hold, whatever form it has."""
-    usage = graph.memory_usage()
-    total = getattr(usage, "to_numpy", lambda: usage)()
-    return float(np.sum(total))
+    """Return what `memory_usage` says all shards of a graph hold together."""
+    return float(np.sum(graph.memory_usage()))
 
 
 def main(path: str, vertices: int, slots: int) -> None:

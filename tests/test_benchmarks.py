@@ -22,7 +22,7 @@ from benchmarks.cases import CASES
 from benchmarks.contest import Contest
 from benchmarks.edges import read, symmetric, write
 from benchmarks.machine import measure
-from benchmarks.rivals.gap import Gap
+from benchmarks.rivals.gap import TRIALS, Gap
 from benchmarks.rivals.remote import LIBRARIES, Remote
 from benchmarks.row import Row, report
 
@@ -87,10 +87,11 @@ def edges(tmp_path_factory: pytest.TempPathFactory) -> graphs.EdgeFiles:
 @pytest.fixture(scope="module")
 def outcome(gapbs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path = tmp_path_factory.mktemp("outcome") / "rows.json"
-    arguments = ["--scale", "8", "--repeat", "2", "--sources", "2", "--json", str(path)]
+    arguments = ["--scale", "8", "--repeat", "1", "--sources", "2", "--json", str(path)]
     result = CliRunner().invoke(main, arguments, env={"GAPBS": str(gapbs)})
     assert result.exit_code == 0, result.output
-    return json.loads(path.read_text()) | {"output": result.output}
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found | {"output": result.output}
 
 
 @pytest.mark.slow
@@ -161,15 +162,15 @@ def test_scipy_builds_from_strings(edges: graphs.EdgeFiles) -> None:
 
 
 def test_serialized_graph_is_what_gapbs_reads(edges: graphs.EdgeFiles, gapbs: Path) -> None:
-    trials = Gap(str(gapbs)).run("pr", edges.serialized, 1, "-n", 3, "-l")
-    assert trials.seconds == (0.00321,) * 3
+    trials = Gap(str(gapbs)).run("pr", edges.serialized, 1, "-l")
+    assert trials.seconds == (0.00321,) * TRIALS
     assert trials.rounds == 2
 
 
 @pytest.mark.skipif("GAPBS" not in os.environ, reason="GAPBS names no folder of its programs")
 @pytest.mark.parametrize("program", ["bfs", "cc", "pr"])
 def test_gapbs_itself_verifies_on_our_file(program: str, edges: graphs.EdgeFiles) -> None:
-    assert Gap().run(program, edges.serialized, 1, "-n", 1, "-v").seconds
+    assert Gap().run(program, edges.serialized, 1, "-v").seconds
 
 
 def test_grid_has_as_many_levels_as_said(tmp_path: Path) -> None:

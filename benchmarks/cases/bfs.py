@@ -8,12 +8,10 @@ from typing import Any
 
 from benchmarks.bench import Bench
 from benchmarks.contest import Contest
+from benchmarks.rivals.gap import TRIALS
 from benchmarks.row import Row
 
 RIVALS = ("scipy", "igraph", "networkit", "graphblas")
-
-#: Trials of one GAPBS process; its median leaves out the one that meets fresh pages.
-TRIALS = 3
 
 
 def options(source: Any) -> dict[str, Any]:
@@ -27,14 +25,14 @@ def run(bench: Bench) -> Iterator[Row]:
     ours = bench.ours(files)
     contest = Contest(files.sources(bench.settings.sources))
     contest.enter_ours(ours, "bfs", options)
-    contest.enter_gap(bench, "bfs", files, lambda source: ("-r", source, "-n", TRIALS))
+    contest.enter_gap(bench, "bfs", files, lambda source: ("-r", source))
     contest.enter_rivals(bench.rivals(RIVALS, files), "bfs", options)
     ours.log.clear()
     what = f"{files.name}, median of {len(contest.items)} sources, "
     row = contest.row("bfs", f"{what}kernel", against="GAPBS", target=0.40)
     row.phases = ours.phases(files)
     yield row
-    log = {name: values[1:] for name, values in ours.log.items()}  # the first warmed up
+    log = {name: values[TRIALS:] for name, values in ours.log.items()}  # without the warm-up
     for name, part, limit in (
         ("output", "columns in users' ids", 0.015),
         ("whole", "whole call", 0.070),

@@ -17,7 +17,7 @@ def run(bench: Bench) -> Iterator[Row]:
     contest = Contest(range(bench.settings.repeat))
     ours = bench.ours(files)
     contest.enter_ours(ours, "connected_components", lambda turn: {})
-    contest.enter_gap(bench, "cc", files, lambda turn: ("-n", 3))
+    contest.enter_gap(bench, "cc", files, lambda turn: ())
     contest.enter_rivals(bench.rivals(RIVALS, files), "components", lambda turn: {})
     what = f"{files.name}, median of {len(contest.items)} runs, kernel"
     row = contest.row("cc", what, against="GAPBS", target=0.50)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.bench import Bench
-from benchmarks.cases.bfs import TRIALS, options
+from benchmarks.cases.bfs import options
 from benchmarks.contest import Contest
 from benchmarks.row import Row, amount
 
@@ -18,7 +18,7 @@ def run(bench: Bench) -> Iterator[Row]:
     ours = bench.ours(files)
     contest = Contest([0] * bench.settings.repeat)
     contest.enter_ours(ours, "bfs", options)
-    contest.enter_gap(bench, "bfs", files, lambda source: ("-r", source, "-n", TRIALS))
+    contest.enter_gap(bench, "bfs", files, lambda source: ("-r", source))
     contest.enter_rivals(bench.rivals(RIVALS, files), "bfs", options)
     what = f"{files.name}, median of {len(contest.items)} runs, kernel"
     row = contest.row("grid", what, against="scipy", target=5.0)

@@ -48,7 +48,7 @@ def per_round(bench: Bench, files: EdgeFiles, ours: Ours) -> Row:
 
     contest = Contest(range(bench.settings.repeat), tolerance=1e-3)
     contest.enter(OURS, lambda turn: one_round(ours))
-    contest.enter_gap(bench, "pr", files, lambda turn: ("-n", 3, "-i", 100, "-l"), figure)
+    contest.enter_gap(bench, "pr", files, lambda turn: ("-i", 100, "-l"), figure)
     rivals = bench.rivals(ROUND_RIVALS, files)
     contest.enter_rivals(rivals, "pagerank", lambda turn: {"rounds": ROUNDS}, per=ROUNDS)
     what = f"{files.name}, median of {len(contest.items)} runs, per round"
