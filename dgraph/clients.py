@@ -9,8 +9,10 @@ for the result, an asynchronous one gets an awaitable.
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Awaitable, Callable
+from inspect import isawaitable
 from typing import Any, ParamSpec, TypeVar
 
 from dask.system import CPU_COUNT
@@ -20,7 +22,7 @@ from distributed.threadpoolexecutor import thread_state
 from dgraph.errors import OptionError
 from dgraph.events import Note, notify
 
-__all__ = ["call", "ensure_running", "find_client"]
+__all__ = ["call", "ensure_running", "find_client", "then"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -85,7 +87,7 @@ def _current() -> Client | None:
 
 
 def _embedded() -> Client:
-    """Start a cluster in this process and make its client the default; Dask closes it at exit."""
+    """Start a cluster in this process and make its client the default, until exit."""
     with _starting:
         found = _current()  # another thread was faster
         if found is not None:
@@ -99,6 +101,8 @@ def _embedded() -> Client:
             worker_dashboard_address=LOCAL,
             set_as_default=True,
         )
+    # Dask would close the cluster before the client, and complain about results that get lost.
+    atexit.register(client.close)
     notify(
         Note(
             f"no Dask client was found: started a cluster of {CPU_COUNT} threads in this "
@@ -122,6 +126,23 @@ def call(
         return function(*args, **kwargs)
     _leave_pool()
     return client.sync(function, *args, **kwargs)
+
+
+def then(found: Any, finish: Callable[..., Any]) -> Any:
+    """Apply a function to what :func:`call` returned, in the thread that waits for it.
+
+    Examples
+    --------
+    >>> then(3, str)
+    '3'
+    """
+    if not isawaitable(found):
+        return finish(found)
+
+    async def finished() -> Any:
+        return finish(await found)
+
+    return finished()
 
 
 def _leave_pool() -> None:

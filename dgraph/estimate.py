@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from dgraph.shard import number_dtype
 from dgraph.sketch import Sketch
 
-__all__ = ["Census", "shard_bytes"]
+__all__ = ["Census", "by_slot", "shard_bytes"]
 
 #: Groups of proxies start at multiples of this.
 ALIGNED = 64
@@ -98,9 +100,20 @@ def shard_bytes(census: Census, slots: int, directed: bool) -> float:
     return rank + order_and_ids + dictionary + routes + adjacency
 
 
+def by_slot(sizes: Sequence[float]) -> pd.Series[int]:
+    """Return bytes by slot.
+
+    >>> by_slot([10, 20]).to_dict()
+    {0: 10, 1: 20}
+    """
+    index = pd.RangeIndex(len(sizes), name="slot")
+    return pd.Series([round(size) for size in sizes], index, np.int64, name="bytes")
+
+
 def _local_size(masters: float, proxies: float, slots: int) -> float:
     """Return the length of an array over local ids: groups start at multiples of ALIGNED."""
     if slots == 1 or proxies == 0:
         return masters
     group = proxies / (slots - 1)
-    return (np.ceil(masters / ALIGNED) + (slots - 2) * np.ceil(group / ALIGNED)) * ALIGNED + group
+    blocks = np.ceil(masters / ALIGNED) + (slots - 2) * np.ceil(group / ALIGNED)
+    return float(blocks * ALIGNED + group)

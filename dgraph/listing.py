@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numba import njit
 from numpy.typing import NDArray
 
+from dgraph.engine.columns import Column, Plain, to_frame
 from dgraph.engine.context import Context
 from dgraph.shard import Adjacency, Shard
 from dgraph.vertices.ids import Ids, concat_ids, ids_from_columns
@@ -21,35 +23,46 @@ __all__ = ["arcs_slot", "degrees_slot", "edges_slot", "vertices_slot"]
 Array = NDArray[Any]
 
 
-async def vertices_slot(ctx: Context, shard: Shard) -> dict[str, Any]:
+async def vertices_slot(ctx: Context, shard: Shard) -> pd.DataFrame:
     """List the vertices."""
-    return {}
+    return await to_frame(ctx, shard, {})
 
 
-async def degrees_slot(ctx: Context, shard: Shard) -> dict[str, Any]:
+async def degrees_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """List degrees: a loop counts 2, or one in and one out; kept parallels count each."""
     out = np.diff(shard.out.offsets)
     if shard.directed:
-        return {"in_degree": np.diff(shard.into.offsets), "out_degree": out}
+        return {"in_degree": Plain(np.diff(shard.into.offsets)), "out_degree": Plain(out)}
     loops = np.zeros(shard.masters, np.int64)
     _count_loops(shard.out.offsets, shard.out.targets, loops)
-    return {"degree": out + loops}
+    return {"degree": Plain(out + loops)}
 
 
-async def edges_slot(ctx: Context, shard: Shard) -> dict[str, Any]:
+async def edges_slot(ctx: Context, shard: Shard) -> pd.DataFrame:
     """List every edge once, in users' ids; an undirected one with its smaller id first."""
     near, far, weight = _listed(shard, await _orders(ctx, shard))
     ids, place = await _all_ids(ctx, shard)
-    columns = {"source": ids.take(near), "target": ids.take(place[far])}
-    return columns if weight is None else columns | {"weight": weight}
+    ends = ids.take(near).to_pandas(), ids.take(place[far]).to_pandas()
+    return await _edge_table(ctx, *ends, weight)
 
 
-async def arcs_slot(ctx: Context, shard: Shard) -> dict[str, Any]:
+async def arcs_slot(ctx: Context, shard: Shard) -> pd.DataFrame:
     """List every edge once as `edges_slot` does, but in orders: positions of sorted ids."""
     order = await _orders(ctx, shard)
     near, far, weight = _listed(shard, order)
-    columns = {"source": order[near], "target": order[far]}
-    return columns if weight is None else columns | {"weight": weight}
+    return await _edge_table(ctx, order[near], order[far], weight)
+
+
+async def _edge_table(
+    ctx: Context, source: Any, target: Any, weight: Array | None
+) -> pd.DataFrame:
+    """Return the rows of this slot; the index counts those of all slots on."""
+    counts = await ctx.allgather(np.array([len(source)]))
+    first = sum(int(count[0]) for (count,) in counts[: ctx.slot])
+    columns = {"source": source, "target": target}
+    if weight is not None:
+        columns["weight"] = weight.astype(np.float64)
+    return pd.DataFrame(columns, index=pd.RangeIndex(first, first + len(source)), copy=False)
 
 
 async def _orders(ctx: Context, shard: Shard) -> Array:
@@ -61,7 +74,7 @@ async def _orders(ctx: Context, shard: Shard) -> Array:
 
 
 async def _all_ids(ctx: Context, shard: Shard) -> tuple[Ids, NDArray[np.int32]]:
-    """Return the ids of masters and proxies, without padding, and where each local id stands."""
+    """Return the ids of all local vertices, without padding, and where each stands."""
     came = await ctx.alltoall(
         [shard.ids.take(mine).to_columns() if mine.size else None for mine in shard.shared]
     )

@@ -1,0 +1,196 @@
+"""Make a graph: of edges, or of a folder in which one was saved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from os import PathLike
+from time import perf_counter
+from typing import Any
+
+from distributed import Client
+
+from dgraph.clients import call, find_client
+from dgraph.edges.inputs import EdgeInput, edge_input
+from dgraph.edges.summary import Nulls, SelfLoops
+from dgraph.edges.vertex_inputs import VertexInput, placement_input
+from dgraph.graph import Graph
+from dgraph.ingest import Policies, find_home, ingest
+from dgraph.placement.frame import Frame
+from dgraph.placement.resolve import resolve
+from dgraph.store import GIVEN, open_saved
+from dgraph.topology import Topology
+
+__all__ = ["from_edges", "load"]
+
+
+def from_edges(
+    edges: Any,
+    source: Hashable = "source",
+    target: Hashable = "target",
+    weight: Hashable = None,
+    *,
+    directed: bool | None = None,
+    vertices: Any = None,
+    duplicates: str = "min",
+    self_loops: SelfLoops = "keep",
+    nulls: Nulls = "error",
+    placement: Any = "degree",
+    topology: Topology | None = None,
+    slots: int | None = None,
+    virtual_slots: int | None = None,
+    client: Client | None = None,
+) -> Graph:
+    """Make a graph of edges; when this returns, the graph is in the memory of the workers.
+
+    Parameters
+    ----------
+    edges : table, array, matrix, graph or path
+        A Dask, pandas or polars DataFrame or a pyarrow Table with a row per edge; a NumPy or
+        Dask array of shape (m, 2) or (m, 3); a scipy sparse matrix; a networkx graph; a path,
+        which `read_edges` reads. A lazy collection is computed once.
+    source, target : column names
+        Default: "source" and "target", or the first two columns if there are none so named.
+        Ids are any integers or any strings.
+    weight : column name or True, optional
+        True: the third column of an array, the entries of a matrix, the weights of a file or of
+        a networkx graph. Default: all edges weigh 1, further columns are ignored.
+    directed : bool, optional
+        Whether edges have a direction. Default: as a networkx graph says of itself, else False.
+    vertices : frame, Series, array or list, optional
+        All vertices, isolated ones included: an edge to any other is an error. Default: the ids
+        that occur in edges, and those of a matrix or networkx graph.
+    duplicates : {"min", "max", "sum", "first", "keep", "error"}
+        The weight of parallel edges; "keep" makes a multigraph. In an undirected graph u-v and
+        v-u are parallel.
+    self_loops : {"keep", "drop", "error"}
+    nulls : {"error", "drop"}
+        What becomes of an edge that lacks an id, or whose weight is NaN.
+    placement : {"degree", "hash", "chunk"}, object of `dgraph.placement`, or frame
+        Which slot owns a vertex; a frame has columns vertex and slot. Never changes a result.
+    topology : Topology, optional
+        The domain tree over the slots. Default: processes and hosts, as they are found.
+    slots : int, optional
+        Use only so many slots. Default: every thread of every worker is one.
+    virtual_slots : int, optional
+        Run so many slots on whatever threads there are, one after another if need be.
+    client : distributed.Client, optional
+        Default: the current one, else a cluster is started in this process and kept.
+
+    Returns
+    -------
+    Graph
+        An awaitable of it if the client is asynchronous.
+
+    Raises
+    ------
+    EdgeTypeError
+        If ids are neither integers nor strings, or both.
+    EdgeValueError
+        If the edges hold what a policy forbids; says how many, and where the first is.
+    OptionError
+        If an option has a value that is not allowed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> flights = {"from": ["OSL", "OSL"], "to": ["CDG", "FCO"], "km": [1342, 2004]}
+    >>> g = from_edges(pd.DataFrame(flights), "from", "to", "km", directed=True)
+    >>> g.num_vertices, g.num_edges, g.weighted
+    (3, 2, True)
+    """
+    policies = Policies(duplicates, self_loops, nulls)
+    strategy = resolve(placement)
+    client = find_client(client)
+
+    def look() -> tuple[EdgeInput, VertexInput | None, float]:
+        began = perf_counter()
+        with client.as_current():
+            found = edge_input(
+                edges, source, target, weight, directed=directed, vertices=vertices
+            )
+            placed = placement_input(strategy.table) if isinstance(strategy, Frame) else None
+        return found, placed, perf_counter() - began
+
+    async def make(found: EdgeInput, placed: VertexInput | None, seconds: float) -> Graph:
+        home = await find_home(client, slots, virtual_slots, topology)
+        facts = await ingest(home, found, policies, strategy, placed, seconds)
+        return Graph(home, facts)
+
+    graph: Graph = _made(client, look, make)
+    return graph
+
+
+def _made(
+    client: Client, look: Callable[[], tuple[Any, ...]], make: Callable[..., Awaitable[Graph]]
+) -> Any:
+    """Look into the input in the caller's thread, then make the graph on the client's loop."""
+    if not client.asynchronous:
+        return call(client, make, *look())
+
+    async def made() -> Graph:
+        return await make(*await asyncio.to_thread(look))
+
+    return made()
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    placement: Any = None,
+    topology: Topology | None = None,
+    slots: int | None = None,
+    virtual_slots: int | None = None,
+    client: Client | None = None,
+) -> Graph:
+    """Read a graph that `Graph.save` has written, onto any cluster and any number of slots.
+
+    Parameters
+    ----------
+    path : path
+        The folder, which every worker must see.
+    placement, topology, slots, virtual_slots, client
+        As in `from_edges`. `placement` is by default that of the saved graph; if that was a
+        frame and the number of slots is another one now, "degree".
+
+    Returns
+    -------
+    Graph
+        With the same results, bit for bit. An awaitable of it if the client is asynchronous.
+
+    Raises
+    ------
+    SavedGraphError
+        If the folder is not a saved graph.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> folder = tempfile.mkdtemp() + "/path"
+    >>> from_edges(np.array([[1, 2], [2, 3]])).save(folder)
+    >>> load(folder).num_edges
+    2
+    """
+    saved = open_saved(path)
+    client = find_client(client)
+    strategy = None if placement is None else resolve(placement)
+
+    async def make() -> Graph:
+        home = await find_home(client, slots, virtual_slots, topology)
+        again = None
+        if strategy is not None:
+            chosen = strategy
+        elif saved.facts.placement != GIVEN:
+            chosen = resolve(saved.facts.placement)
+        elif saved.slots == home.slots:
+            chosen, again = Frame(), saved.placed
+        else:
+            chosen = resolve("degree")
+        if isinstance(chosen, Frame) and chosen.table is not None:
+            again = placement_input(chosen.table)
+        policies = Policies(duplicates="keep")
+        facts = await ingest(home, saved.edges, policies, chosen, again)
+        return Graph(home, saved.remember(facts))
+
+    graph: Graph = call(client, make)
+    return graph

@@ -1,0 +1,303 @@
+"""The graph as users hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from os import PathLike
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import pandas as pd
+from dask.utils import format_bytes
+
+from dgraph.clients import call, then
+from dgraph.convert import as_networkx, as_scipy
+from dgraph.engine.records import RunRecord
+from dgraph.errors import OptionError
+from dgraph.estimate import by_slot
+from dgraph.facts import Facts
+from dgraph.home import Home
+from dgraph.listing import arcs_slot, degrees_slot, edges_slot, vertices_slot
+from dgraph.results import VERTEX, collect, listing, meta_of, table
+from dgraph.store import save
+from dgraph.topology import Topology
+
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+
+__all__ = ["Graph", "run_algorithm"]
+
+
+class Graph:
+    """A graph that lies in shards on the slots of a Dask cluster; made by `from_edges`.
+
+    It cannot be changed. The workers free its memory when it is closed, when no variable holds
+    it any more, and when its client ends; results of algorithms stay. With an asynchronous
+    client every method that computes returns an awaitable.
+
+    Examples
+    --------
+    >>> import dgraph as dg
+    >>> edges = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
+    >>> with dg.from_edges(edges, slots=1) as g:
+    ...     g
+    ...     g.degrees().compute()
+    <Graph: 3 vertices, 2 edges, undirected, 1 slot>
+      vertex  degree
+    0      b       2
+    1      a       1
+    2      c       1
+    """
+
+    def __init__(self, home: Home, facts: Facts) -> None:
+        self._home = home
+        self._facts = facts
+
+    @property
+    def num_vertices(self) -> int:
+        """How many vertices there are, isolated ones included."""
+        return self._facts.num_vertices
+
+    @property
+    def num_edges(self) -> int:
+        """How many edges there are after the policies; an undirected one counts once."""
+        return self._facts.num_edges
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._facts.directed
+
+    @property
+    def weighted(self) -> bool:
+        """Whether edges have weights."""
+        return self._facts.weighted
+
+    @property
+    def multigraph(self) -> bool:
+        """Whether parallel edges were kept."""
+        return self._facts.multigraph
+
+    @property
+    def id_dtype(self) -> str:
+        """The dtype of the vertex ids: "int64", "uint8", ..., or "str"."""
+        return self._facts.ids
+
+    @property
+    def id_kind(self) -> str:
+        """Whether vertex ids are integers, "int", or strings, "str"."""
+        return "str" if self._facts.ids == "str" else "int"
+
+    @property
+    def placement(self) -> str:
+        """The name of the strategy that chose a slot for each vertex."""
+        return self._facts.placement
+
+    @property
+    def topology(self) -> Topology:
+        """The domain tree over the slots."""
+        return self._home.topology
+
+    @property
+    def slots(self) -> int:
+        """How many slots the graph lies on."""
+        return self._home.slots
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """What was found and done when the graph was built.
+
+        Keys: input, rows_read, nulls_dropped, duplicates_merged, self_loops (of the rows),
+        self_loops_dropped; seconds by phase; bytes of all shards; chosen: what was decided
+        automatically, and why.
+        """
+        return MappingProxyType(self._facts.report)
+
+    @property
+    def runs(self) -> list[RunRecord]:
+        """A record for each run of an algorithm, the latest to end last."""
+        return self._home.runs
+
+    def memory_usage(self) -> pd.Series[int]:
+        """Return the bytes that each slot holds.
+
+        Returns
+        -------
+        pandas Series
+            int64, indexed by slot.
+        """
+        return by_slot(self._facts.bytes)
+
+    def vertices(self) -> DataFrame:
+        """List the vertices.
+
+        Returns
+        -------
+        dask DataFrame
+            Column vertex, in the sequence that all results of this graph have.
+        """
+        meta = meta_of(self.id_dtype, {"vertex": VERTEX})
+        found: DataFrame = listing(self._home, meta, "vertices", vertices_slot)
+        return found
+
+    def degrees(self) -> DataFrame:
+        """List the degree of every vertex.
+
+        Returns
+        -------
+        dask DataFrame
+            Columns vertex, degree: int64, or vertex, in_degree, out_degree if the graph is
+            directed. A loop counts 2, or one in and one out; kept parallel edges count each.
+        """
+        names = ("in_degree", "out_degree") if self.directed else ("degree",)
+        columns = dict.fromkeys(names, "int64")
+        found: DataFrame = table(
+            self._home, self.id_dtype, "degrees", degrees_slot, columns=columns
+        )
+        return found
+
+    def edges(self) -> DataFrame:
+        """List every edge once, in no particular sequence.
+
+        Returns
+        -------
+        dask DataFrame
+            Columns source, target[, weight: float64]. An undirected edge has its smaller id as
+            source.
+        """
+        columns = {"source": VERTEX, "target": VERTEX}
+        if self.weighted:
+            columns["weight"] = "float64"
+        meta = meta_of(self.id_dtype, columns)
+        found: DataFrame = listing(self._home, meta, "edges", edges_slot)
+        return found
+
+    def to_networkx(self) -> Any:
+        """Fetch the graph as a networkx Graph, DiGraph, MultiGraph or MultiDiGraph.
+
+        Vertices are Python integers or strings; weights are the edge attribute "weight".
+
+        Examples
+        --------
+        >>> import dgraph as dg
+        >>> dg.from_edges(np.array([[1, 2], [2, 3]])).to_networkx().edges
+        EdgeView([(1, 2), (2, 3)])
+        """
+        parts = collect(self._home, vertices_slot, edges_slot)
+        return then(parts, lambda tables: as_networkx(self._facts, *tables))
+
+    def to_scipy(self) -> Any:
+        """Fetch the graph as a scipy sparse array.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (num_vertices, num_vertices)
+            Row and column i stand for the i-th id in ascending order. Entries are weights
+            (float64), or 1 (int64); parallel edges are added. Symmetric if undirected. An
+            edge of weight 0 is an explicit zero.
+
+        Examples
+        --------
+        >>> import dgraph as dg
+        >>> dg.from_edges(np.array([[10, 20], [20, 30]])).to_scipy().toarray()
+        array([[0, 1, 0],
+               [1, 0, 1],
+               [0, 1, 0]])
+        """
+        parts = collect(self._home, arcs_slot)
+        return then(parts, lambda tables: as_scipy(self._facts, *tables))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the graph to a new folder, which every worker must see: parquet and JSON.
+
+        The folder appears whole or not at all. `dgraph.load` reads it, onto any cluster.
+
+        Raises
+        ------
+        SavedGraphError
+            If there is something at `path`, or the workers do not see its folder.
+        """
+        return call(self._home.client, save, self._home, self._facts, path)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Let the workers free the graph's memory; results of algorithms stay."""
+        self._home.close()
+
+    def __enter__(self) -> Self:
+        """Return the graph; it is closed at the end of the ``with`` block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the graph."""
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled."""
+        raise TypeError(
+            "a Graph belongs to its client and cannot be sent to another process: "
+            "build it there, or save it and load it there"
+        )
+
+    def __repr__(self) -> str:
+        """Say how large the graph is and of what kind."""
+        slots = f"{self.slots} slot{'s' if self.slots > 1 else ''}"
+        counts = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
+        state = "" if self._home.open else ", closed"
+        return f"<Graph: {counts}, {self._facts.kind}, {slots}{state}>"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "vertices": f"{self.num_vertices:,} ({self.id_dtype})",
+            "edges": f"{self.num_edges:,} ({self._facts.kind})",
+            "slots": f"{self.slots}, on {len(self._home.members)} workers",
+            "placement": self.placement,
+            "memory": format_bytes(sum(self._facts.bytes)),
+            "state": "in memory" if self._home.open else "closed",
+        }
+        cells = "".join(
+            f'<tr><th style="text-align: left">{name}</th>'
+            f'<td style="text-align: left">{value}</td></tr>'
+            for name, value in rows.items()
+        )
+        return f"<table><caption>dgraph.Graph</caption><tbody>{cells}</tbody></table>"
+
+
+def run_algorithm(
+    g: Graph,
+    name: str,
+    program: Callable[..., Coroutine[Any, Any, Any]],
+    *arguments: Any,
+    columns: Mapping[str, str],
+) -> Any:
+    """Run an algorithm on a graph, add it to ``g.runs``, and return its result.
+
+    Parameters
+    ----------
+    g : Graph
+    name : str
+        What the record calls the algorithm.
+    program : coroutine function
+        Of the module's top level; called on every slot as ``program(ctx, shard, *arguments)``.
+        Returns a mapping of names to :class:`~dgraph.engine.columns.Column`. Sets
+        ``ctx.notes["converged"]`` where the question arises.
+    *arguments
+        Picklable.
+    columns : mapping of str to str
+        The dtypes of these columns: of pandas, or `dgraph.results.VERTEX` or
+        `dgraph.results.NULLABLE_VERTEX` for vertices in the users' ids.
+
+    Returns
+    -------
+    dask DataFrame
+        Columns vertex, then `columns`. An awaitable of it if the client is asynchronous.
+    """
+    if not isinstance(g, Graph):
+        raise OptionError(
+            f"expected a graph, got {type(g).__name__}: make one with dgraph.from_edges"
+        )
+    return table(g._home, g.id_dtype, name, program, *arguments, columns=columns, record=True)

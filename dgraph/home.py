@@ -1,0 +1,177 @@
+"""Where a graph lies, as its client knows it: the workers, and what keeps the shards there.
+
+::
+
+    spec   dgraph.engine.spec      what a run is: frozen, sent to the workers
+    run    dgraph.engine.gang      doing it on a worker
+    state  here                    what the client knows of the graph
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from distributed import Client, Future
+
+from dgraph.engine.launch import RunResult, launch, make_spec, take_partitions
+from dgraph.engine.records import RunRecord
+from dgraph.engine.spec import Member, RunSpec
+from dgraph.errors import GraphLostError
+from dgraph.topology import Topology
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Home"]
+
+Program = Callable[..., Coroutine[Any, Any, Any]]
+
+
+class Home:
+    """The place of one graph on a cluster.
+
+    The workers hold a shard for as long as the client holds the result of the task that made
+    it. So the shards go when this object does, when it is closed, and when its client ends.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    members : tuple of Member
+        The workers, and the slots on each.
+    topology : Topology
+        The domain tree over the slots.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the cluster; the workers know the graph by it.
+    """
+
+    def __init__(self, client: Client, members: tuple[Member, ...], topology: Topology) -> None:
+        self.client = client
+        self.members = members
+        self.topology = topology
+        self.name = f"graph-{uuid.uuid4().hex}"
+        self._futures: tuple[Future[Any], ...] = ()
+        self._ended: str | None = None
+        self._runs: list[RunRecord] = []
+        self._lock = threading.Lock()
+
+    @property
+    def slots(self) -> int:
+        """How many slots the graph lies on."""
+        return self.topology.slots
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of the workers."""
+        return [member.address for member in self.members]
+
+    async def build(self, program: Program, *arguments: Any) -> tuple[Any, ...]:
+        """Run the program that turns the chunks of the workers into shards.
+
+        Returns
+        -------
+        tuple
+            What it returns on each slot beside the shard.
+        """
+        spec = self._spec("build", program, arguments, holds="chunks", keeps="shard")
+        result = await launch(self.client, spec)
+        self._futures = result.futures
+        return result.values
+
+    async def run(
+        self, name: str, program: Program, *arguments: Any
+    ) -> tuple[RunRecord, list[Future[DataFrame]]]:
+        """Run a slot program on the shards; return the frames it makes as futures, by slot.
+
+        Raises
+        ------
+        GraphLostError
+            If the graph is not there any more, or a worker leaves during the run.
+        """
+        spec = self._spec(name, program, arguments, keeps="frame")
+        result = await self._launch(spec)
+        return result.record, take_partitions(self.client, spec, result)
+
+    async def ask(self, name: str, program: Program, *arguments: Any) -> tuple[Any, ...]:
+        """Run a slot program on the shards; return the small values it returns, by slot."""
+        return (await self._launch(self._spec(name, program, arguments))).values
+
+    async def _launch(self, spec: RunSpec) -> RunResult:
+        self.check()
+        try:
+            return await launch(self.client, spec)
+        except GraphLostError as error:
+            self._ended, self._futures = str(error), ()
+            raise
+
+    def _spec(
+        self,
+        algorithm: str,
+        program: Program,
+        arguments: tuple[Any, ...],
+        holds: str = "shard",
+        keeps: str = "value",
+    ) -> RunSpec:
+        return make_spec(
+            algorithm,
+            program,
+            *arguments,
+            graph=self.name,
+            members=self.members,
+            topology=self.topology,
+            holds=holds,
+            keeps=keeps,
+        )
+
+    def check(self) -> None:
+        """Raise an error that says what happened and what to do, unless the graph is there.
+
+        Raises
+        ------
+        GraphLostError
+        """
+        if self._ended is None:
+            if self.client.status != "running":
+                self._end("the client of the graph is closed, and with it the graph")
+            elif lost := self._lost():
+                self._end(f"{lost} left the cluster, and its part of the graph is lost")
+        if self._ended is not None:
+            raise GraphLostError(self._ended)
+
+    def _lost(self) -> str:
+        """Name the workers whose shards are gone: Dask would have to make them again."""
+        return " and ".join(
+            f"worker {member.address} (slots {', '.join(map(str, member.slots))})"
+            for member, future in zip(self.members, self._futures, strict=True)
+            if future.status != "finished"
+        )
+
+    def close(self) -> None:
+        """Let the workers free the shards; runs that have begun still end."""
+        if self._ended is None:
+            self._end("the graph was closed")
+
+    def _end(self, reason: str) -> None:
+        self._ended = f"{reason}: build it again with from_edges, or load a saved copy"
+        self._futures = ()
+
+    @property
+    def open(self) -> bool:
+        """Whether the graph was not closed, and not found to be lost."""
+        return self._ended is None
+
+    @property
+    def runs(self) -> list[RunRecord]:
+        """A record for each run, the latest to end last."""
+        with self._lock:
+            return list(self._runs)
+
+    def note(self, record: RunRecord) -> None:
+        """Add the record of a run of an algorithm."""
+        with self._lock:
+            self._runs.append(record)

@@ -1,0 +1,338 @@
+"""From partitions of edges to a resident graph: absorb them where they lie, judge, build.
+
+::
+
+    client   partitions ──submit──▶ one small task each, on the workers of the graph
+    worker       absorb: partition ─▶ chunk (stays) + receipt (small)
+    client   receipts: judged together; a policy that forbids something ends it here
+    worker       build: chunks of all workers ─▶ shards, in supersteps
+
+A chunk stays on its worker as long as the client holds the future of its receipt. So, whatever
+goes wrong, the workers keep nothing when this module has returned.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Protocol, TypeVar
+
+from dask.delayed import Delayed, delayed
+from distributed import Client, Future
+
+from dgraph.build.program import build
+from dgraph.build.spec import BuildSpec
+from dgraph.edges.chunk import ChunkSpec, make_chunk
+from dgraph.edges.inputs import EdgeInput
+from dgraph.edges.receipt import Receipt
+from dgraph.edges.summary import Nulls, SelfLoops, Summary, combine
+from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
+from dgraph.edges.vertex_inputs import VertexInput
+from dgraph.engine.context import Context
+from dgraph.engine.members import find_members, topology_of
+from dgraph.engine.plugin import find_plugin
+from dgraph.errors import GraphLostError, OptionError, RunError
+from dgraph.facts import Facts
+from dgraph.home import Home
+from dgraph.placement.frame import Frame
+from dgraph.placement.strategy import Strategy
+from dgraph.shard import Shard
+from dgraph.topology import Topology
+
+__all__ = ["Policies", "absorb", "find_home", "ingest"]
+
+T = TypeVar("T")
+
+#: Seconds between two looks at which workers are still there.
+LOOK = 1.0
+
+
+class Input(Protocol):
+    """Partitions of edges or of vertices; Delayed ones are computed on the workers."""
+
+    @property
+    def spec(self) -> ChunkSpec | VertexSpec:
+        """What the partitions hold, and in which columns."""
+
+    @property
+    def parts(self) -> Sequence[Any]:
+        """The partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What becomes of parallel edges, loops and missing values.
+
+    Examples
+    --------
+    >>> Policies(duplicates="average")
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.OptionError: duplicates must be 'min', 'max', 'sum', 'first', 'keep' or \
+'error', not 'average'
+    """
+
+    duplicates: str = "min"
+    self_loops: SelfLoops = "keep"
+    nulls: Nulls = "error"
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name, allowed in _ALLOWED.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                choices = ", ".join(map(repr, allowed[:-1]))
+                raise OptionError(f"{name} must be {choices} or {allowed[-1]!r}, not {value!r}")
+
+
+_ALLOWED = {
+    "duplicates": ("min", "max", "sum", "first", "keep", "error"),
+    "self_loops": ("keep", "drop", "error"),
+    "nulls": ("error", "drop"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a slot tells of the shard that it has built.
+
+    Parameters
+    ----------
+    num_vertices, num_edges : int
+        Of the whole graph.
+    weights : str or None
+        Their dtype.
+    bytes : int
+        Of the shard.
+    report : dict
+        See :func:`dgraph.build.program.build`.
+    """
+
+    num_vertices: int
+    num_edges: int
+    weights: str | None
+    bytes: int
+    report: Mapping[str, Any]
+
+
+async def find_home(
+    client: Client,
+    slots: int | None = None,
+    virtual_slots: int | None = None,
+    topology: Topology | None = None,
+) -> Home:
+    """Choose the workers of a graph and lay the domain tree over their slots.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer threads than `slots`, or not as many slots as `topology` has.
+    """
+    members = await find_members(client, slots, virtual_slots)
+    found = topology_of(members)
+    if topology is not None and topology.slots != found.slots:
+        raise OptionError(
+            f"topology has {topology.slots} slots, the graph {found.slots}: pass slots= or "
+            "virtual_slots=, or a topology of as many"
+        )
+    return Home(client, members, topology or found)
+
+
+async def ingest(
+    home: Home,
+    edges: EdgeInput,
+    policies: Policies,
+    placement: Strategy,
+    placed: VertexInput | None = None,
+    seconds: float = 0.0,
+) -> Facts:
+    """Make edges a graph that lies on the workers of `home`; see `dgraph.from_edges`.
+
+    Parameters
+    ----------
+    placed : VertexInput, optional
+        The table of a placement that the user brought.
+    seconds : float
+        What it took to look into the input.
+    """
+    began = perf_counter()
+    tables = [*edges.vertices, *([] if placed is None else [placed])]
+    futures = await absorb(home, [edges, *tables])
+    receipts = await home.client.gather(futures)
+    summary = combine(
+        receipts[: len(edges.parts)],
+        vertices=receipts[len(edges.parts) :],
+        nulls=policies.nulls,
+        self_loops=policies.self_loops,
+    )
+    absorbed = perf_counter()
+    spec = _build_spec(edges, summary, policies, placement, home.slots)
+    built: Sequence[Built] = await home.build(_build_slot, spec)
+    if built[0].report["rows_read"] != summary.edges:
+        raise RunError(
+            f"{summary.edges} edges were read, but {built[0].report['rows_read']} reached the "
+            "graph: a partition was moved or computed again meanwhile; call from_edges again"
+        )
+    times = {"inspect": seconds, "absorb": absorbed - began, "build": perf_counter() - absorbed}
+    return _facts(edges, summary, policies, spec, home, built, times)
+
+
+def _build_spec(
+    edges: EdgeInput, summary: Summary, policies: Policies, placement: Strategy, slots: int
+) -> BuildSpec:
+    low, high = summary.low, summary.high
+    if low is None or high is None or not BuildSpec.dense_range(low, high, summary.rows, slots):
+        low = high = None
+    return BuildSpec(
+        ids=summary.dtype,
+        placement=Frame() if isinstance(placement, Frame) else placement,
+        directed=edges.directed,
+        weighted=edges.weighted,
+        duplicates=policies.duplicates,
+        self_loops=policies.self_loops,
+        declared=bool(edges.vertices),
+        low=low,
+        high=high,
+    )
+
+
+async def _build_slot(ctx: Context, chunks: list[Any], spec: BuildSpec) -> tuple[Shard, Built]:
+    shard, report = await build(ctx, chunks, spec)
+    weights = None if shard.out.weights is None else shard.out.weights.dtype.name
+    return shard, Built(shard.num_vertices, shard.num_edges, weights, shard.nbytes, report)
+
+
+def _facts(
+    edges: EdgeInput,
+    summary: Summary,
+    policies: Policies,
+    spec: BuildSpec,
+    home: Home,
+    built: Sequence[Built],
+    times: Mapping[str, float],
+) -> Facts:
+    first = built[0]
+    stages = [each.report["seconds"] for each in built]
+    seconds = {stage: max(each.get(stage, 0.0) for each in stages) for stage in stages[0]}
+    report = {
+        "input": edges.form,
+        "rows_read": summary.rows,
+        "nulls_dropped": summary.nulls,
+        "duplicates_merged": first.report["duplicates_merged"],
+        "self_loops": summary.self_loops,
+        "self_loops_dropped": first.report["self_loops_dropped"],
+        "seconds": {**times, **seconds},
+        "bytes": sum(each.bytes for each in built),
+        "chosen": _choices(spec, home, first),
+    }
+    return Facts(
+        num_vertices=first.num_vertices,
+        num_edges=first.num_edges,
+        directed=edges.directed,
+        weighted=edges.weighted,
+        multigraph=policies.duplicates == "keep",
+        ids=summary.dtype,
+        placement=type(spec.placement).__name__.lower(),
+        bytes=tuple(each.bytes for each in built),
+        report=report,
+    )
+
+
+def _choices(spec: BuildSpec, home: Home, first: Built) -> dict[str, str]:
+    """Say what was decided automatically, and why."""
+    where = "processes" if home.topology.height else "threads of one process"
+    chosen = {
+        "slots": f"{home.slots} on {len(home.members)} workers: {where}",
+        "dictionary": "sorted ids, spread over the slots by their hash"
+        if spec.low is None
+        else f"bitmap: all ids lie between {spec.low} and {spec.high}",
+    }
+    if first.weights is not None:
+        lossless = "holds every weight" if first.weights == "float32" else "float32 would round"
+        chosen["weights"] = f"{first.weights}: {lossless}"
+    return chosen
+
+
+async def absorb(home: Home, inputs: Iterable[Input]) -> list[Future[Receipt]]:
+    """Make chunks of all partitions, on the workers of the graph; return when it is done.
+
+    Returns
+    -------
+    list of futures of Receipt
+        In the sequence of the partitions. As long as they are held, so are the chunks.
+
+    Raises
+    ------
+    GraphLostError
+        If one of the workers leaves meanwhile.
+    Exception
+        What computing a partition raised, as it is.
+    """
+    parts = [(part, some.spec) for some in inputs for part in some.parts]
+    receipts: list[Future[Receipt] | None] = [None] * len(parts)
+    lazy: dict[int, Delayed] = {}
+    for number, (part, spec) in enumerate(parts):
+        if isinstance(part, Delayed):
+            lazy[number] = delayed(_absorb, pure=False)(part, spec, home.name, number)
+        else:
+            receipts[number] = await _absorb_here(home, part, spec, number)
+    futures = home.client.compute(
+        list(lazy.values()), workers=home.addresses, allow_other_workers=False
+    )
+    for number, future in zip(lazy, futures, strict=True):
+        receipts[number] = future
+    found = [receipt for receipt in receipts if receipt is not None]
+    await _while_all_there(home, _all_done(found))
+    return found
+
+
+async def _absorb_here(
+    home: Home, part: Any, spec: ChunkSpec | VertexSpec, number: int
+) -> Future[Receipt]:
+    """Send a partition that is here to a worker, in turn, and absorb it there."""
+    address = home.addresses[number % len(home.addresses)]
+    sent = await home.client.scatter(part, workers=[address], hash=False)
+    return home.client.submit(
+        _absorb, sent, spec, home.name, number, workers=[address], pure=False
+    )
+
+
+def _absorb(part: Any, spec: ChunkSpec | VertexSpec, graph: str, number: int) -> Receipt:
+    """Make a chunk of a partition and keep it on this worker; the function of a task."""
+    chunk: Any
+    if isinstance(spec, ChunkSpec):
+        chunk, receipt = make_chunk(part, spec, number)
+    else:
+        chunk, receipt = make_vertex_chunk(part, spec, number)
+    find_plugin().keep_chunk(graph, number, chunk)
+    return receipt
+
+
+async def _all_done(futures: Sequence[Future[Any]]) -> None:
+    """Wait for all futures, or raise what the first that fails raised."""
+    for future in asyncio.as_completed([_done(future) for future in futures]):
+        await future
+
+
+async def _done(future: Future[Any]) -> None:
+    await future
+
+
+async def _while_all_there(home: Home, waiting: Awaitable[T]) -> T:
+    """Wait, but no longer than all workers of the graph are there."""
+    task = asyncio.ensure_future(waiting)
+    scheduler: Any = home.client.scheduler
+    try:
+        while not (await asyncio.wait({task}, timeout=LOOK))[0]:
+            there = await scheduler.ncores(workers=home.addresses)
+            gone = [address for address in home.addresses if address not in there]
+            if gone:
+                raise GraphLostError(
+                    f"worker {' and '.join(gone)} left the cluster while the graph was being "
+                    "built: call from_edges again"
+                )
+        return task.result()
+    finally:
+        task.cancel()

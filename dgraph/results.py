@@ -1,0 +1,172 @@
+"""Results of algorithms: Dask DataFrames whose partitions already lie on the workers.
+
+There is one partition for each slot, and in it a row for each of the slot's own vertices. So
+the rows of all results of one graph line up, partition by partition.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from distributed import Future
+
+from dgraph.clients import call, then
+from dgraph.engine.columns import Column, to_frame
+from dgraph.engine.context import Context
+from dgraph.engine.records import RunRecord
+from dgraph.errors import ConvergenceWarning
+from dgraph.home import Home
+from dgraph.shard import Shard
+from dgraph.vertices.ids import Ids, IntIds, StringIds
+
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+
+__all__ = [
+    "NULLABLE_VERTEX",
+    "VERTEX",
+    "collect",
+    "frame_of",
+    "listing",
+    "meta_of",
+    "no_ids",
+    "table",
+]
+
+#: Instead of a dtype: the column holds vertices in the users' dtype, or its nullable form.
+VERTEX = "vertex"
+NULLABLE_VERTEX = "nullable vertex"
+
+Program = Callable[..., Coroutine[Any, Any, Any]]
+
+
+def table(
+    home: Home,
+    ids: str,
+    name: str,
+    program: Program,
+    *arguments: Any,
+    columns: Mapping[str, str],
+    record: bool = False,
+) -> Any:
+    """Run a slot program that has columns over the vertices, and return them.
+
+    Parameters
+    ----------
+    home : Home
+    ids : str
+        The dtype of the users' ids.
+    name : str
+    program : coroutine function
+        Called on every slot as ``program(ctx, shard, *arguments)``; returns a mapping of
+        names to :class:`~dgraph.engine.columns.Column`.
+    *arguments
+    columns : mapping of str to str
+        The dtypes of these columns, by name: of pandas, VERTEX or NULLABLE_VERTEX.
+    record : bool
+        Whether this is a run that users want to see among those of the graph.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame, or an awaitable of it if the client is asynchronous
+        Columns: vertex, then `columns`.
+    """
+    meta = meta_of(ids, {"vertex": VERTEX, **columns})
+
+    async def run() -> tuple[RunRecord, DataFrame]:
+        found, partitions = await home.run(name, _tabulate, program, *arguments)
+        if record:
+            home.note(found)
+        return found, frame_of(partitions, meta, name)
+
+    return then(call(home.client, run), _warned)
+
+
+def listing(home: Home, meta: pd.DataFrame, name: str, program: Program) -> Any:
+    """Run a slot program that makes a pandas DataFrame, and return the Dask DataFrame."""
+
+    async def run() -> DataFrame:
+        _, partitions = await home.run(name, program)
+        return frame_of(partitions, meta, name)
+
+    return call(home.client, run)
+
+
+def collect(home: Home, *programs: Program) -> Any:
+    """Run slot programs that make pandas DataFrames; fetch, for each, a frame per slot."""
+
+    async def run() -> list[list[pd.DataFrame]]:
+        tables = []
+        for program in programs:
+            _, partitions = await home.run("fetch", program)
+            tables.append(await home.client.gather(partitions))
+        return tables
+
+    return call(home.client, run)
+
+
+def _warned(found: tuple[RunRecord, DataFrame]) -> DataFrame:
+    """Return a result; warn, where the user can see it, if an iteration has not converged."""
+    record, frame = found
+    if not record.converged:
+        warnings.warn(
+            f"{record.algorithm} did not meet its tolerance in {record.supersteps} supersteps; "
+            "raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+    return frame
+
+
+async def _tabulate(
+    ctx: Context, shard: Shard, program: Program, *arguments: Any
+) -> pd.DataFrame:
+    columns: Mapping[str, Column] = await program(ctx, shard, *arguments)
+    return await to_frame(ctx, shard, columns)
+
+
+def frame_of(
+    partitions: Sequence[Future[pd.DataFrame]], meta: pd.DataFrame, name: str
+) -> DataFrame:
+    """Return the Dask DataFrame whose partitions are these futures, in this sequence.
+
+    Nothing is scheduled for it: it is what ``persist`` returns.
+    """
+    keys = [partition.key for partition in partitions]
+    layer = dict(zip(keys, partitions, strict=True))
+    divisions = (None,) * (len(keys) + 1)
+    frame: DataFrame = dd.from_graph(layer, meta, divisions, keys, name)
+    return frame
+
+
+def meta_of(ids: str, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame without rows that has the right columns and dtypes.
+
+    Examples
+    --------
+    >>> meta_of("uint8", {"vertex": VERTEX, "distance": "Int64", "predecessor": NULLABLE_VERTEX}
+    ... ).dtypes.astype(str).to_dict()
+    {'vertex': 'uint8', 'distance': 'Int64', 'predecessor': 'UInt8'}
+    """
+    none = no_ids(ids)
+    special = {VERTEX: none.to_pandas(), NULLABLE_VERTEX: none.to_nullable(np.zeros(0, bool))}
+    return pd.DataFrame(
+        {
+            name: special[dtype] if dtype in special else pd.Series(dtype=dtype)
+            for name, dtype in columns.items()
+        }
+    )
+
+
+def no_ids(dtype: str) -> Ids:
+    """Return a column of no ids of a dtype.
+
+    >>> no_ids("str"), no_ids("int8").dtype
+    (StringIds([]), 'int8')
+    """
+    return StringIds.of([]) if dtype == "str" else IntIds(np.zeros(0, dtype))
