@@ -2,8 +2,8 @@
 
 Strings are told apart by 64-bit hashes first, so that the integer kernels do most of the work;
 then every match is confirmed by comparing bytes. Should two different strings ever share a
-hash, Arrow's own operations take over: to factorise 2 M decimal numbers in order, half of them
-distinct, takes 0.7 s here and 1.4 s there.
+hash, Arrow's own operations take over. On 2 M decimal numbers these kernels factorise in order
+in 60 to 75 % of Arrow's time, and locate and sort in 35 to 40 % of it.
 """
 
 from __future__ import annotations
