@@ -13,7 +13,16 @@ from dgraph.edges.clean import clean_rows
 from dgraph.edges.files import File
 from dgraph.edges.layout import BOM, Layout
 from dgraph.edges.scan import (
-    AFTER_QUOTE, BATCH, FIELDS, FINE, OPEN_QUOTE, Bytes, gather, measure, spans, split,
+    AFTER_QUOTE,
+    BATCH,
+    FIELDS,
+    FINE,
+    OPEN_QUOTE,
+    Bytes,
+    gather,
+    measure,
+    spans,
+    split,
 )  # fmt: skip
 from dgraph.errors import EdgeValueError
 
@@ -24,9 +33,9 @@ BLOCK = 1 << 25  # bytes: about 2 M edges
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a text file, read by one task: the lines that begin in ``start <= byte < stop``.
+    """A part of a text file, for one task: the lines that begin at ``start <= byte < stop``.
 
-    `stop` None: to the end; always so in compressed files.
+    With `stop` None it reaches to the end of the file, as it does in compressed files.
     """
 
     file: File
@@ -152,7 +161,8 @@ class Scanner:
             array.validate(full=True)
         except pa.ArrowInvalid as error:
             raise EdgeValueError(
-                f"{self.block.file.path} is not UTF-8, near {self.place_of(0, role)}: save it so"
+                f"{self.block.file.path} is not UTF-8, after {self.place_of(0, role)}: "
+                "save it as UTF-8"
             ) from error
         return array
 

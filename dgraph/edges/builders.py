@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dgraph.edges.blocks import Scanner
-from dgraph.edges.scan import gather, lines_in, measure, read_integers
+from dgraph.edges.dtypes import nullable
+from dgraph.edges.scan import lines_in, read_integers
 from dgraph.errors import EdgeValueError
 
 __all__ = ["Builder", "FloatBuilder", "IntBuilder", "TextBuilder", "id_builder"]
@@ -58,20 +59,25 @@ class IntBuilder:
         self._rows = stop
 
     def _read(
-        self, scanner: Scanner, rows: int, values: NDArray[np.uint64], missing: NDArray[np.bool_]
+        self,
+        scanner: Scanner,
+        rows: int,
+        values: NDArray[np.uint64],
+        missing: NDArray[np.bool_],
     ) -> None:
         unsigned = self._width.kind == "u"
         wrong = scanner.apply(read_integers, rows, self._side, unsigned, values, missing)
         if wrong >= 0:
+            where, what = scanner.place_of(wrong, self._side), scanner.field(wrong, self._side)
             raise EdgeValueError(
-                f"{scanner.place_of(wrong, self._side)} has {scanner.field(wrong, self._side)!r} "
-                f"as an id, expected {self._width}: repair it, or leave out dtype="
+                f"{where} has {what!r} as an id, expected {self._width}: repair it, or leave "
+                "out dtype="
             )
         if not self._nullable and missing.any():
             where = scanner.place_of(int(np.argmax(missing)), self._side)
             raise EdgeValueError(
                 f"{where} lacks an id, which {self._width} cannot hold: pass "
-                f'dtype="{self._width.name.replace("int", "Int").replace("u", "U")}"'
+                f'dtype="{nullable(self._width.name)}"'
             )
 
     def finish(self) -> Any:
@@ -81,8 +87,8 @@ class IntBuilder:
         bounds = np.iinfo(self._width)
         if len(values) and not (bounds.min <= values.min() and values.max() <= bounds.max):
             raise EdgeValueError(
-                f"ids go from {values.min()} to {values.max()}, which {self._width} cannot hold: "
-                "pass a wider dtype="
+                f"ids go from {values.min()} to {values.max()}, which {self._width} cannot "
+                "hold: pass a wider dtype="
             )
         values = values.astype(self._width, copy=False)
         if not self._nullable:
@@ -104,7 +110,8 @@ class TextBuilder:
     def finish(self) -> Any:
         """Return the strings as pandas' dtype "string"."""
         text = pa.chunked_array(self._parts, pa.large_string())
-        return pd.StringDtype("pyarrow").__from_arrow__(text)
+        dtype: Any = pd.StringDtype("pyarrow")
+        return dtype.__from_arrow__(text)
 
 
 class FloatBuilder:

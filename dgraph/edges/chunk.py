@@ -125,7 +125,9 @@ def _make_chunk(frame: Any, spec: ChunkSpec, receipt: Receipt) -> EdgeChunk:
     if spec.weight is not None:
         weight = read_weights(take_column(frame, spec.weight), spec.names[2])
     receipt.rows, receipt.dtypes = source.rows, (source.dtype, target.dtype)
-    receipt.id_dtypes = tuple(side.ids.dtype for side in (source, target) if side.ids is not None)
+    receipt.id_dtypes = tuple(
+        side.ids.dtype for side in (source, target) if side.ids is not None
+    )
     _check_kinds(source, target, spec)
     keep = note_missing(receipt, source, target, weight, spec.names)
     if keep is not None:
@@ -167,12 +169,14 @@ def note_missing(
     if weight is not None and not np.isfinite(weight.sum()):  # else there is nothing to find
         lacking.append((np.isnan(weight), names[2]))
     masks = [(mask, name) for mask, name in lacking if mask is not None]
-    missing = np.logical_or.reduce([mask for mask, _ in masks]) if masks else None
-    if missing is not None and missing.any():
+    if not masks:
+        return None
+    missing: Mask = np.logical_or.reduce([mask for mask, _ in masks])
+    if missing.any():
         receipt.nulls = int(np.count_nonzero(missing))
         receipt.first_null = first = int(np.argmax(missing))
         receipt.null_column = next(name for mask, name in masks if mask[first])
-    if weight is not None and len(lacking) == 3:
+    if weight is not None:
         infinite = np.isinf(weight) & ~missing
         receipt.infinite = int(np.count_nonzero(infinite))
         receipt.first_infinite = int(np.argmax(infinite)) if receipt.infinite else None
@@ -186,9 +190,9 @@ def _encode(
         nothing = np.empty(0, np.int32)
         return EdgeChunk(receipt.partition, nothing, nothing, weight)
     receipt.kind = source.kind
-    if isinstance(source.ids, IntIds) and isinstance(target.ids, IntIds):
-        if source.codes is None and target.codes is None:
-            return _encode_integers(source.ids, target.ids, weight, receipt)
+    plain = source.codes is None and target.codes is None
+    if plain and isinstance(source.ids, IntIds) and isinstance(target.ids, IntIds):
+        return _encode_integers(source.ids, target.ids, weight, receipt)
     codes, ids = _join_dictionaries(source, target)
     return _with_ids(codes, ids, weight, receipt)
 

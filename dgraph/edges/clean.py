@@ -8,6 +8,8 @@ field, ...); `dgraph.edges.scan` takes over there. A property test holds both to
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -19,6 +21,54 @@ _ONE, _NINE, _TEN = np.uint64(1), np.uint64(9), np.uint64(10)
 _MOST_DIGITS = np.uint64(18)  # more might not fit int64
 _ZERO = np.uint64(48)
 _NEWLINE, _RETURN, _TAB, _QUOTE, _MINUS = 10, 13, 9, 34, 45
+
+
+@njit(nogil=True, cache=True)
+def _clean_integer(buffer: Bytes, at: np.uint64) -> tuple[Any, Any, Any]:
+    """Read an integer as Python writes it; return whether it is one, its value, its end."""
+    end = np.uint64(len(buffer))
+    negative = at < end and buffer[at] == _MINUS
+    if negative:
+        at += _ONE
+    first, value = at, np.uint64(0)
+    while at < end:
+        digit = np.uint64(buffer[at]) - _ZERO
+        if digit > _NINE:  # wraps around for bytes below "0"
+            break
+        value = value * _TEN + digit
+        at += _ONE
+    digits = at - first
+    fine = bool(digits > 0 and digits <= _MOST_DIGITS)
+    if fine and buffer[first] == _ZERO:
+        fine = bool(digits == _ONE and not negative)
+    return fine, -np.int64(value) if negative else np.int64(value), at
+
+
+@njit(nogil=True, cache=True)
+def _separates(buffer: Bytes, at: np.uint64, separator: int) -> Any:
+    return at < np.uint64(len(buffer)) and (
+        buffer[at] == separator or (separator == WHITESPACE and buffer[at] == _TAB)
+    )
+
+
+@njit(nogil=True, cache=True)
+def _word_end(buffer: Bytes, at: np.uint64, separator: int) -> np.uint64:
+    """Return where a field without blanks and quotes ends."""
+    end = np.uint64(len(buffer))
+    while at < end and buffer[at] > WHITESPACE and buffer[at] not in (separator, _QUOTE):
+        at += _ONE
+    return at
+
+
+@njit(nogil=True, cache=True)
+def _next_line(buffer: Bytes, at: np.uint64) -> tuple[bool, np.uint64]:
+    """Return whether the line ends here, and where the next one starts."""
+    end = np.uint64(len(buffer))
+    if at < end and buffer[at] == _RETURN:
+        at += _ONE
+    if at == end:
+        return True, at
+    return buffer[at] == _NEWLINE, at + _ONE
 
 
 @njit(nogil=True, cache=True)
@@ -54,51 +104,26 @@ def clean_rows(
     tuple of int
         Rows read, and where the next line starts.
     """
-    at, end, row, most = np.uint64(start), np.uint64(len(buffer)), 0, len(source)
-    line = at
-    while at < end and row < most:
-        line = at
-        for side in range(2):
-            negative = buffer[at] == _MINUS
-            if negative:
-                at += _ONE
-            first, value = at, np.uint64(0)
-            while at < end:
-                digit = np.uint64(buffer[at]) - _ZERO
-                if digit > _NINE:
-                    break
-                value = value * _TEN + digit
-                at += _ONE
-            digits = at - first
-            if digits == 0 or digits > _MOST_DIGITS:
-                return row, np.int64(line)
-            if np.uint64(buffer[first]) == _ZERO and (digits > _ONE or negative):
-                return row, np.int64(line)
-            (source if side == 0 else target)[row] = np.int64(value) * (-1 if negative else 1)
-            if side == 0 or weighted:
-                if at >= end or not (
-                    buffer[at] == separator
-                    or (separator == WHITESPACE and buffer[at] == _TAB)
-                ):
-                    return row, np.int64(line)
-                at += _ONE
-                if at >= end:
-                    return row, np.int64(line)
+    line, row = np.uint64(start), 0
+    while line < np.uint64(len(buffer)) and row < len(source):
+        fine, source[row], at = _clean_integer(buffer, line)
+        if not fine or not _separates(buffer, at, separator):
+            break
+        fine, target[row], at = _clean_integer(buffer, at + _ONE)
+        if not fine:
+            break
         if weighted:
-            first = at
-            while at < end and buffer[at] > WHITESPACE and buffer[at] != separator:
-                if buffer[at] == _QUOTE:
-                    return row, np.int64(line)
-                at += _ONE
-            if at == first:
-                return row, np.int64(line)
-            starts[row, 2] = np.int64(first)
-            sizes[row, 2] = np.int64(at - first) * 4
-        if at < end and buffer[at] == _RETURN:
-            at += _ONE
-        if at < end:
-            if buffer[at] != _NEWLINE:
-                return row, np.int64(line)
-            at += _ONE
+            if not _separates(buffer, at, separator):
+                break
+            word = at + _ONE
+            at = _word_end(buffer, word, separator)
+            if at == word:
+                break
+            starts[row, 2] = np.int64(word)
+            sizes[row, 2] = np.int64(at - word) * 4
+        fine, at = _next_line(buffer, at)
+        if not fine:
+            break
+        line = at
         row += 1
-    return row, np.int64(at)
+    return row, int(line)

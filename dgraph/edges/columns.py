@@ -155,8 +155,8 @@ def _integers(values: NDArray[Any], name: str) -> NDArray[Any]:
     if low >= 0 and high < 2**64:
         return values.astype(np.uint64)
     raise EdgeValueError(
-        f"column {name!r} holds ids from {low} to {high}, expected ids that fit int64 or uint64: "
-        "convert them to strings"
+        f"column {name!r} holds ids from {low} to {high}, expected ids that fit int64 or "
+        "uint64: convert them to strings"
     )
 
 

@@ -10,9 +10,18 @@ import pandas as pd
 
 from dgraph.errors import EdgeTypeError, OptionError
 
-__all__ = ["wanted_dtypes"]
+__all__ = ["nullable", "wanted_dtypes"]
 
 _COLUMNS = ("source", "target", "weight")
+
+
+def nullable(dtype: str) -> str:
+    """Return pandas' nullable form of an integer dtype.
+
+    >>> nullable("int8"), nullable("uint64")
+    ('Int8', 'UInt64')
+    """
+    return dtype.replace("int", "Int").replace("u", "U")
 
 
 def wanted_dtypes(dtype: Any) -> dict[str, str]:
@@ -48,7 +57,7 @@ def _id_dtype(dtype: Any) -> str:
         return known.name
     if known.kind in "iu":
         width: np.dtype[Any] = known.numpy_dtype
-        return width.name.replace("int", "Int").replace("u", "U")
+        return nullable(width.name)
     raise EdgeTypeError(f"dtype of ids must be an integer or string dtype, not {dtype!r}")
 
 

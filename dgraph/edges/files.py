@@ -18,8 +18,8 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 from dask.utils import natural_sort_key
-from fsspec import AbstractFileSystem
-from fsspec.core import url_to_fs
+from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
+from fsspec.core import url_to_fs  # type: ignore[import-untyped]
 
 from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError, OptionError
 
@@ -109,14 +109,14 @@ class File:
         return cast(BinaryIO, self.system.open(self.path, "rb"))
 
     def head(self, least: int) -> bytes:
-        """Return the first bytes: `least` of them, all if there are fewer, all if compressed."""
+        """Return the first bytes, `least` or all there are; all of a compressed file."""
         if self.codec:
             return self.read()
         with self._stored() as stream:
             return stream.read(least)
 
     def lines(self, start: int, stop: int, exact: bool) -> tuple[bytes, int]:
-        """Return the lines that begin at ``start <= byte < stop``, whole, and the first's place.
+        """Return the lines that begin at ``start <= byte < stop``, and where the first does.
 
         A line begins after every newline byte, and at `start` if that is `exact`. The file must
         not be compressed.

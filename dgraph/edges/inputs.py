@@ -32,8 +32,8 @@ __all__ = ["EdgeInput", "edge_input"]
 
 _DEFAULTS = ("source", "target")
 _FORMS = (
-    "a Dask, pandas or polars DataFrame, a pyarrow Table, a NumPy or Dask array of shape (m, 2) "
-    "or (m, 3), a scipy sparse matrix, a networkx graph or a path"
+    "a Dask, pandas or polars DataFrame, a pyarrow Table, a NumPy or Dask array of shape "
+    "(m, 2) or (m, 3), a scipy sparse matrix, a networkx graph or a path"
 )
 
 
@@ -239,8 +239,8 @@ def _from_network(edges: Any, wanted: _Wanted) -> EdgeInput:
     if wanted.directed is not None and bool(wanted.directed) != directed:
         kind = "directed" if directed else "undirected"
         raise OptionError(
-            f"directed={wanted.directed}, but the networkx graph is {kind}: leave directed= out, "
-            "or convert the graph with its to_directed() or to_undirected()"
+            f"directed={wanted.directed}, but the networkx graph is {kind}: leave directed= "
+            "out, or convert the graph with its to_directed() or to_undirected()"
         )
     name = None
     if wanted.weighted:

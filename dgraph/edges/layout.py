@@ -122,9 +122,13 @@ def find_layout(
     width = len(names) or _width(rows)
     positions = _default_columns(names, [fields for fields, _ in rows], file)
     if columns is None:
-        return Layout(begin, separator, positions, (max(width, 2),) * 2, names=names, empty=empty)
+        return Layout(
+            begin, separator, positions, (max(width, 2),) * 2, names=names, empty=empty
+        )
     positions = _named_columns(columns, positions, names, file)
-    return Layout(begin, separator, positions, (max(positions) + 1, _ANY), names=names, empty=empty)
+    return Layout(
+        begin, separator, positions, (max(positions) + 1, _ANY), names=names, empty=empty
+    )
 
 
 def _head(file: File, least: int) -> tuple[bytes, bool]:
@@ -215,7 +219,9 @@ def _default_columns(
     names: tuple[str, ...], rows: list[list[bytes]], file: File
 ) -> tuple[int, int, int]:
     lower = [name.strip().lower() for name in names]
-    first = 1 if len(lower) > 2 and not lower[0] else 0  # a pandas index, written without a name
+    first = (
+        1 if len(lower) > 2 and not lower[0] else 0
+    )  # a pandas index, written without a name
     source, target, weight = first, first + 1, first + 2
     if "source" in lower and "target" in lower:
         source, target = lower.index("source"), lower.index("target")
@@ -234,8 +240,8 @@ def _named_columns(
 ) -> tuple[int, int, int]:
     if isinstance(columns, str) or len(columns) not in (2, 3):
         raise OptionError(
-            f"columns must name source, target and perhaps weight, not {columns!r}: give 2 or 3 "
-            "names or positions"
+            f"columns must name source, target and perhaps weight, not {columns!r}: give 2 or "
+            "3 names or positions"
         )
     found = [
         usual if column is None else _position(column, names, file)

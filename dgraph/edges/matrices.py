@@ -114,7 +114,9 @@ def entries(matrix: Any, weighted: bool, half: bool) -> pd.DataFrame:
             "vertices"
         )
     if weighted and matrix.dtype.kind not in "iufb":
-        raise EdgeTypeError(f"expected real weights, got a matrix of {matrix.dtype}: convert it")
+        raise EdgeTypeError(
+            f"expected real weights, got a matrix of {matrix.dtype}: convert it"
+        )
     listed = _added_up(matrix).tocoo()
     columns = {"source": listed.row.astype(np.int64), "target": listed.col.astype(np.int64)}
     if weighted:
@@ -165,9 +167,7 @@ def read_npz(file: File, weighted: bool, half: bool) -> pd.DataFrame:
         return entries(scipy.sparse.load_npz(stream), weighted, half)
 
 
-def _from_arrays(
-    arrays: dict[str, NDArray[Any]], weighted: bool, file: File
-) -> pd.DataFrame:
+def _from_arrays(arrays: dict[str, NDArray[Any]], weighted: bool, file: File) -> pd.DataFrame:
     if "edges" in arrays and arrays["edges"].ndim == 2:
         arrays = dict(zip(("source", "target", "weight"), arrays["edges"].T, strict=False))
     if not {"source", "target"} <= arrays.keys():

@@ -58,8 +58,8 @@ def read_header(file: File) -> Header:
 def _header(words: list[str], file: File) -> Header:
     if not 2 <= len(words) <= 4 or not all(word.isdigit() for word in words):
         raise EdgeValueError(
-            f"{file.path} begins with {' '.join(words)!r}, expected vertices, edges and perhaps "
-            "a format: is it a METIS file?"
+            f"{file.path} begins with {' '.join(words)!r}, expected vertices, edges and "
+            "perhaps a format: is it a METIS file?"
         )
     vertices, edges, form, constraints = [*words, "0", "1"][:4] if len(words) < 4 else words
     sizes, weights, weighted = (digit != "0" for digit in form.zfill(3)[-3:])
@@ -87,8 +87,8 @@ def read_metis(file: File, weighted: bool, half: bool) -> pd.DataFrame:
     if wrong >= 0:
         line = bytes(buffer[:wrong]).count(b"\n") + 1
         raise EdgeValueError(
-            f"line {line} of {file.path} is not the list of neighbours that was expected there: "
-            f"{header.vertices} lines of non-negative integers follow the first"
+            f"line {line} of {file.path} is no list of neighbours, expected "
+            f"{header.vertices} lines of non-negative integers after the first: repair it"
         )
     ends[lines:] = found
     frame = _arcs(header, numbers[:found], ends, file)
@@ -116,7 +116,7 @@ def _read_numbers(
         while at < len(buffer) and buffer[at] != 10:
             byte = buffer[at]
             if 48 <= byte <= 57:
-                value = 0
+                value = np.int64(0)
                 while at < len(buffer) and 48 <= buffer[at] <= 57:
                     value = value * 10 + (np.int64(buffer[at]) - 48)
                     at += 1

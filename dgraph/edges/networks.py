@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,20 @@ def network_vertices(graph: Any) -> NDArray[np.object_]:
     return np.fromiter(graph, np.object_, len(graph))
 
 
-def network_edges(graph: Any, weight: str | None) -> pd.DataFrame:
+def network_edges(graph: Any, weight: Hashable | None) -> pd.DataFrame:
     """Return the edges of a networkx graph, parallel ones each on its own.
 
     Parameters
     ----------
     graph : networkx graph of any class
-    weight : str or None
-        Name of an attribute; an edge that lacks it weighs 1, as everywhere in networkx.
+    weight : attribute or None
+        Usually a str; an edge that lacks it weighs 1, as everywhere in networkx.
 
     Examples
     --------
     >>> import networkx as nx
-    >>> network_edges(nx.MultiGraph([("a", "b"), ("a", "b", {"km": 3})]), "km")["weight"].to_list()
+    >>> graph = nx.MultiGraph([("a", "b"), ("a", "b", {"km": 3})])
+    >>> network_edges(graph, "km")["weight"].to_list()
     [1, 3]
     """
     count = graph.number_of_edges()

@@ -28,7 +28,7 @@ def open_parquet(
     Selected columns are named source, target and weight, in this order.
     """
     if any(file.codec for file in files):
-        frame = dd.from_map(_read_whole, files)
+        frame: dd.DataFrame = dd.from_map(_read_whole, files)
     else:
         frame = dd.read_parquet(
             [file.url() for file in files],
@@ -40,11 +40,12 @@ def open_parquet(
         return frame
     if isinstance(columns, str) or len(columns) not in (2, 3):
         raise OptionError(
-            f"columns must name source, target and perhaps weight, not {columns!r}: give 2 or 3 "
-            "names or positions"
+            f"columns must name source, target and perhaps weight, not {columns!r}: give 2 or "
+            "3 names or positions"
         )
     names = [_name(column, list(frame.columns)) for column in columns]
-    return frame[names].rename(columns=dict(zip(names, _ROLES, strict=False)))
+    selected: dd.DataFrame = frame[names].rename(columns=dict(zip(names, _ROLES, strict=False)))
+    return selected
 
 
 _ROLES = ("source", "target", "weight")
@@ -61,5 +62,5 @@ def _name(column: int | str, names: list[str]) -> str:
 
 
 def _read_whole(file: File) -> pd.DataFrame:
-    table: pa.Table = pq.read_table(pa.BufferReader(file.read()))
-    return table.to_pandas()
+    frame: pd.DataFrame = pq.read_table(pa.BufferReader(file.read())).to_pandas()
+    return frame

@@ -23,7 +23,7 @@ def read_edges(
     dtype: Any = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> dd.DataFrame:
-    """Read edges from files.
+    r"""Read edges from files.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def read_edges(
         "parquet", "csv", "tsv", "txt", "el", "wel", "mtx" (Matrix Market), "graph" (METIS),
         "npz" or "gr" (DIMACS); else the ending of the names tells, before .gz, .zst, .bz2, .xz.
     sep : str, optional
-        Separator of text: " " (any blanks or tabs), "\\t", ",", ";"; else found out.
+        Separator of text: " " (any blanks or tabs), "\t", ",", ";"; else found out.
     header : bool, optional
         Whether the first line of text holds names; else found out.
     columns : list of names or positions, optional
@@ -52,7 +52,7 @@ def read_edges(
     dask DataFrame
         Columns source, target[, weight: float64]; a parquet file keeps its own unless `columns`
         selects. Ids are int64 or uint64, Int64 or UInt64 if some are missing (empty fields), or
-        strings. A matrix that says it is symmetric, and a METIS file, has each edge at both ends.
+        strings. Of a symmetric matrix, and of a METIS file, each edge is given at both ends.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_edges(
     --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "roads.csv")
-    >>> _ = file.write_text("from,to,km\\nYork,Leeds,39\\nLeeds,Hull,98.5\\n")
+    >>> _ = file.write_text("from,to,km\nYork,Leeds,39\nLeeds,Hull,98.5\n")
     >>> read_edges(file).compute()
       source target  weight
     0   York  Leeds    39.0

@@ -51,7 +51,8 @@ def _first_two(names: list[Any], weights: list[int]) -> list[int]:
     others = [at for at in range(len(names)) if at not in weights]
     if len(others) < 2:
         raise EdgeValueError(
-            f"the edges have the columns {_list(names)}, expected two for the ids: source and target"
+            f"the edges have the columns {_list(names)}, expected two of ids: name them with "
+            "source= and target="
         )
     for at, name in zip(others, _DEFAULTS, strict=False):
         if name in names and names.index(name) != at:
@@ -68,8 +69,8 @@ def _position(names: list[Any], name: Hashable) -> int:
     if len(found) != 1:
         problem = "no column" if not found else "more than one column"
         raise EdgeValueError(
-            f"the edges have {problem} {name!r}, only {_list(names)}: name columns with source=, "
-            "target= and weight="
+            f"the edges have {problem} {name!r}, only {_list(names)}: name columns with "
+            "source=, target= and weight="
         )
     return found[0]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import dask
+from dask.base import compute
+from dask.delayed import delayed
 from distributed import Client
 
 __all__ = ["run_all"]
@@ -23,8 +24,9 @@ def run_all(function: Callable[[Item], Result], items: Sequence[Item]) -> list[R
     """
     if len(items) < 2:
         return [function(item) for item in items]
-    tasks = [dask.delayed(function)(item) for item in items]
-    return list(dask.compute(*tasks, scheduler="threads" if _is_async() else None))
+    tasks = [delayed(function)(item) for item in items]
+    results: tuple[Result, ...] = compute(*tasks, scheduler="threads" if _is_async() else None)
+    return list(results)
 
 
 def _is_async() -> bool:

@@ -23,8 +23,8 @@ WHITESPACE = 32  # the separator "runs of blanks or tabs"; any other separator i
 FINE, FIELDS, OPEN_QUOTE, AFTER_QUOTE = 0, 1, 2, 3
 # Quoting of a field: none, in quotes, in quotes with doubled quotes inside.
 PLAIN, QUOTED, DOUBLED = 0, 1, 2
-# What a field is, read as an integer: written as Python writes it; with a plus, leading zeros or
-# as -0; too large for every integer type; something else.
+# What a field is, read as an integer: written as Python writes it; with a plus, with leading
+# zeros or as -0; too large for every integer type; something else.
 CANONICAL, LOOSE, TOO_LARGE, TEXT = 0, 1, 2, 3
 
 _NEWLINE, _RETURN, _TAB, _QUOTE, _ZERO, _MINUS, _PLUS = 10, 13, 9, 34, 48, 45, 43
@@ -33,9 +33,9 @@ _TEN = np.uint64(10)
 
 
 def lines_in(buffer: Bytes) -> int:
-    """Return an upper bound of the rows in `buffer`.
+    r"""Return an upper bound of the rows in `buffer`.
 
-    >>> lines_in(np.frombuffer(b"1 2\\n3 4", np.uint8))
+    >>> lines_in(np.frombuffer(b"1 2\n3 4", np.uint8))
     2
     """
     return int(_count_line_ends(buffer)) + 1
@@ -72,12 +72,7 @@ def _ends_line(buffer: Bytes, at: int) -> bool:
 
 @njit(nogil=True, cache=True)
 def _ends_field(byte: int, separator: int) -> bool:
-    return (
-        byte == separator
-        or byte == _NEWLINE
-        or byte == _RETURN
-        or (byte == _TAB and separator == WHITESPACE)
-    )
+    return byte in (separator, _NEWLINE, _RETURN) or (byte == _TAB and separator == WHITESPACE)
 
 
 @njit(nogil=True, cache=True)
@@ -150,7 +145,7 @@ def split(
         A line that starts with one of them is skipped; so is a blank line.
     wanted : three positions of columns, -1 for none
     bounds : tuple of int
-        Fewest fields of a line, empty ones counted, and most, empty ones at the end not counted.
+        Fewest fields of a line, empty ones counted, and most, those at the end not counted.
     starts, sizes : arrays of shape (batch, 3)
         Receive the spans.
 
@@ -343,7 +338,7 @@ def spans(rows: int = BATCH) -> tuple[Spans, Spans]:
 
 
 def fields_of(line: bytes, separator: int) -> tuple[list[bytes], int]:
-    r"""Split one line; return its fields without empty ones at the end, and how many there were.
+    r"""Split one line; return its fields without empty ones at the end, and how many were.
 
     >>> fields_of(b'1,"a, b", ,x,,\n', 44)
     ([b'1', b'a, b', b'', b'x'], 6)

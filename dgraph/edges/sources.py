@@ -165,7 +165,10 @@ def _open_npz(files: Sequence[File], half: bool, weighted: bool) -> EdgeSource:
 
 
 def _frame(readers: Sequence[Callable[[], Any]], meta: Any) -> dd.DataFrame:
-    return dd.from_map(_call, readers, meta=meta, enforce_metadata=False, label="read-edges")
+    frame: dd.DataFrame = dd.from_map(
+        _call, readers, meta=meta, enforce_metadata=False, label="read-edges"
+    )
+    return frame
 
 
 def _call(reader: Callable[[], Any]) -> Any:

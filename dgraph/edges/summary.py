@@ -90,7 +90,8 @@ partition 1, counted from 0), column 'target': fill them in, or pass nulls="drop
             raise receipt.error
     _check_kinds(both)
     if nulls == "error":
-        _check_nulls(receipts, "edges lack an id or weight", 'fill them in, or pass nulls="drop"')
+        remedy = 'fill them in, or pass nulls="drop"'
+        _check_nulls(receipts, "edges lack an id or weight", remedy)
         _check_nulls(vertices, "vertices lack their id", "fill them in or drop them")
     _check_infinite(receipts)
     if self_loops == "error":
@@ -142,8 +143,8 @@ def _check_infinite(receipts: Sequence[Receipt]) -> None:
     if found is not None:
         count = sum(receipt.infinite for receipt in receipts)
         raise EdgeValueError(
-            f"{_count(count, 'edges have an infinite weight')}, the first in {found[0]}, expected "
-            "finite numbers: leave the edges out or give them a weight"
+            f"{_count(count, 'edges have an infinite weight')}, the first in {found[0]}: leave "
+            "them out or give them a finite weight"
         )
 
 
@@ -157,6 +158,11 @@ def _check_loops(receipts: Sequence[Receipt]) -> None:
         )
 
 
+_SINGULAR = {
+    "edges": "edge", "vertices": "vertex", "have": "has", "are": "is", "lack": "lacks",
+}  # fmt: skip
+
+
 def _count(count: int, what: str) -> str:
     """Put a number before a plural, or make the plural a singular.
 
@@ -166,8 +172,7 @@ def _count(count: int, what: str) -> str:
     if count != 1:
         return f"{count} {what}"
     noun, verb, rest = what.split(" ", 2)
-    singular = {"edges": "edge", "vertices": "vertex", "have": "has", "are": "is", "lack": "lacks"}
-    return f"1 {singular[noun]} {singular[verb]} {rest}"
+    return f"1 {_SINGULAR[noun]} {_SINGULAR[verb]} {rest}"
 
 
 def _find_first(

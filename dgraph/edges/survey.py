@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.edges.blocks import Block, OpenQuoteError, Scanner
+from dgraph.edges.dtypes import nullable
 from dgraph.edges.scan import tally
 from dgraph.errors import EdgeValueError
 
@@ -135,11 +136,7 @@ def decide(surveys: Sequence[Survey]) -> IdPlan:
         )
     dtype = "int64" if high < 2**63 else "uint64"
     source, target = (
-        _nullable(dtype) if any(each.missing[side] for each in surveys) else dtype
+        nullable(dtype) if any(each.missing[side] for each in surveys) else dtype
         for side in (0, 1)
     )
     return IdPlan(source, target)
-
-
-def _nullable(dtype: str) -> str:
-    return dtype.replace("int", "Int").replace("u", "U")

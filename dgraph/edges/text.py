@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dgraph.edges.blocks import Block, OpenQuoteError, Scanner, cut
@@ -119,11 +119,8 @@ def empty(plan: IdPlan, weighted: bool) -> pd.DataFrame:
     dtypes = {"source": plan.source, "target": plan.target}
     if weighted:
         dtypes["weight"] = plan.weight
-    return pd.DataFrame(
-        {
-            name: pd.array([], "string[pyarrow]" if dtype == "str" else dtype)
-            if dtype == "str" or dtype != dtype.lower()
-            else np.empty(0, dtype)
-            for name, dtype in dtypes.items()
-        }
-    )
+    columns: dict[str, Any] = {
+        name: pd.Series([], dtype="string[pyarrow]" if dtype == "str" else dtype)
+        for name, dtype in dtypes.items()
+    }
+    return pd.DataFrame(columns)

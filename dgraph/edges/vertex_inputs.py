@@ -69,7 +69,8 @@ def vertex_input(vertices: Any) -> VertexInput:
     table = as_table(vertices)
     if table is None:
         raise EdgeTypeError(
-            f"expected vertices as a frame, Series, array or list, got {type(vertices).__name__}"
+            "expected vertices as a frame, Series, array or list, got "
+            f"{type(vertices).__name__}: convert them to one"
         )
     names = column_names(table)
     name = _vertex_column(names)

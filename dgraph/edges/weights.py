@@ -71,7 +71,8 @@ def _from_arrow(array: pa.Array, name: str) -> Weights:
     kind = array.type
     if array.null_count == len(array):
         return _nothing(len(array))
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    types = pa.types
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         return _refuse(str(kind), name)
     numbers = pc.cast(array, pa.float64(), safe=False)
     return np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
