@@ -32,20 +32,27 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import as_sources
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
+from dgraph.errors import OptionError
+from dgraph.graph import Graph, run_algorithm
+from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.bits import lowest, set_bits, words
 from dgraph.vertices.ids import Ids
 
-__all__ = ["ALPHA", "BETA", "bfs_slot"]
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+
+__all__ = ["ALPHA", "BETA", "bfs", "bfs_slot"]
 
 #: Beamer's parameters, as in the GAP Benchmark Suite.
 ALPHA = 15
@@ -282,4 +289,61 @@ def bottom_up(front, following, depth, s, offsets, targets):  # type: ignore[no-
         s.seen[word] |= new
         if new:
             s.filled[word >> 6] |= _ONE << np.uint64(word & 63)
+    return found
+
+
+def bfs(g: Graph, source: Any, *, depth_limit: int | None = None) -> DataFrame:
+    """Search breadth-first along out-edges, from one vertex or several.
+
+    Parameters
+    ----------
+    g : Graph
+    source : vertex, or list, array or Series of vertices
+        With several, distances are to the nearest.
+    depth_limit : int, optional
+        The largest distance to look at. Default: none.
+
+    Returns
+    -------
+    dask DataFrame
+        A row per vertex: vertex; distance, Int64, <NA> if it was not reached; predecessor, of
+        the in-neighbours one step nearer the first in the vertex order (higher degree first,
+        then smaller id), <NA> for sources and for what was not reached.
+
+    Raises
+    ------
+    VertexNotFoundError
+        If a source is not a vertex; names it.
+    OptionError
+        If there is no source, or `depth_limit` is negative.
+
+    Notes
+    -----
+    Deterministic, whatever the slots and the placement. One superstep a level.
+
+    References
+    ----------
+    Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC 2012,
+    doi:10.1109/SC.2012.50
+
+    Examples
+    --------
+    >>> import dgraph as dg
+    >>> g = dg.from_edges(np.array([[1, 2], [2, 3], [8, 9]]))
+    >>> bfs(g, 1).compute().sort_values("vertex", ignore_index=True).head(3)
+       vertex  distance  predecessor
+    0       1         0         <NA>
+    1       2         1            1
+    2       3         2            2
+    """
+    if depth_limit is not None and depth_limit < 0:
+        raise OptionError(f"depth_limit must be at least 0, not {depth_limit}")
+    found: DataFrame = run_algorithm(
+        g,
+        "bfs",
+        bfs_slot,
+        as_sources(source, g.id_dtype),
+        depth_limit,
+        columns={"distance": "Int64", "predecessor": NULLABLE_VERTEX},
+    )
     return found

@@ -1,6 +1,97 @@
-"""Graph analytics for people who work with Dask: the graph stays on the workers."""
+r"""Graph analytics for people who work with Dask: the graph stays on the workers.
 
-from dgraph import config  # first: it sees to the cache of the kernels that follow
+.. list-table::
 
-__all__ = ["config"]
+    * - `read_edges`
+      - read files of edges into a Dask DataFrame
+    * - `from_edges`, `load`
+      - make a `Graph` of edges of any form, or of a saved one
+    * - `bfs`
+      - distances and predecessors from one vertex or several
+    * - `estimate`
+      - the memory that a graph will need
+    * - `dgraph.generate`, `dgraph.placement`, `dgraph.topology`
+      - graphs to try; which slot owns a vertex; which slots are near each other
+
+**What a graph is.** A graph is made of a table of edges: a row per edge, a column for each of
+its ends and, if edges have weights, one for the weight::
+
+       (Ann)---2.0---(Bob)         source  target  weight
+         |           /             "Ann"   "Bob"      2.0
+        1.0       0.0              "Ann"   "Cid"      1.0
+         |       /                 "Bob"   "Cid"      0.0
+       (Cid)           (Eve)
+
+The vertices are the ids at the ends of edges: any integers or any strings, which stay as they
+are in every result. Eve has no edge, so she is a vertex only if she is declared, with
+``vertices=["Ann", "Bob", "Cid", "Eve"]``. In an undirected graph, the default, a row is one
+edge that leads both ways; with ``directed=True`` it leads from source to target.
+
+**What a missing edge is.** A row that is not there, and nothing else. A weight of 0 is an edge
+of weight 0, as between Bob and Cid; an infinite weight is refused. A row that lacks an id or
+has NaN as its weight is no edge but a fault in the table: an error, or dropped and counted with
+``nulls="drop"``. Of parallel edges, rows with the same ends, one is left unless
+``duplicates="keep"``. What no path leads to has the distance <NA>, or infinity where distances
+are floats.
+
+**Where it lies.** `from_edges` spreads the graph over the *slots* of a Dask cluster, one for
+each thread, and it stays there for all algorithms::
+
+    partitions of edges          shards of the graph            partitions of a result
+    on any workers               one on each slot               one from each slot
+    +------------+    build     +----------------+     bfs     +---------------------+
+    | Ann  Bob   | ---------->  | Ann: Bob, Cid  | ----------> | Ann     0   <NA>    |
+    | Ann  Cid   |   \      /   | Eve:           | <-+         | Eve  <NA>   <NA>    |
+    +------------+    \    /    +----------------+   | frames  +---------------------+
+    +------------+    /    \    +----------------+   |         +---------------------+
+    | Bob  Cid   |   /      \   | Bob: Ann, Cid  | <-+         | Bob     1   Ann     |
+    |            | ---------->  | Cid: Ann, Bob  | ----------> | Cid     1   Ann     |
+    +------------+              +----------------+             +---------------------+
+
+A result is a Dask DataFrame with a row per vertex. All results of one graph have their rows in
+the same order and partitions. The same graph gives the same bits whatever the number of slots,
+the placement of vertices and the form of the cluster. Without a cluster, one is started in this
+process.
+
+Examples
+--------
+>>> import pandas as pd
+>>> import dgraph as dg
+>>> edges = pd.DataFrame({"source": ["Ann", "Ann", "Bob"], "target": ["Bob", "Cid", "Cid"]})
+>>> with dg.from_edges(edges, vertices=["Ann", "Bob", "Cid", "Eve"]) as g:
+...     levels = dg.bfs(g, "Ann")
+>>> levels.compute().sort_values("vertex", ignore_index=True)
+  vertex  distance predecessor
+0    Ann         0        <NA>
+1    Bob         1         Ann
+2    Cid         1         Ann
+3    Eve      <NA>        <NA>
+"""
+
+from dgraph import (
+    config,  # first: it sees to the cache of the kernels that follow
+    placement,
+    topology,
+)
+from dgraph.algorithms.bfs import bfs
+from dgraph.create import from_edges, load
+from dgraph.edges import generate
+from dgraph.edges.read import read_edges
+from dgraph.errors import ConvergenceWarning, DgraphError, GraphLostError
+from dgraph.graph import Graph
+
+__all__ = [
+    "ConvergenceWarning",
+    "DgraphError",
+    "Graph",
+    "GraphLostError",
+    "bfs",
+    "config",
+    "from_edges",
+    "generate",
+    "load",
+    "placement",
+    "read_edges",
+    "topology",
+]
 __version__ = "0.1.0"

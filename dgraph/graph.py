@@ -179,6 +179,7 @@ class Graph:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import dgraph as dg
         >>> dg.from_edges(np.array([[1, 2], [2, 3]])).to_networkx().edges
         EdgeView([(1, 2), (2, 3)])
@@ -198,6 +199,7 @@ class Graph:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import dgraph as dg
         >>> dg.from_edges(np.array([[10, 20], [20, 30]])).to_scipy().toarray()
         array([[0, 1, 0],
