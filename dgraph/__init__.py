@@ -78,6 +78,7 @@ from dgraph.create import from_edges, load
 from dgraph.edges import generate
 from dgraph.edges.read import read_edges
 from dgraph.errors import ConvergenceWarning, DgraphError, GraphLostError
+from dgraph.estimate import estimate
 from dgraph.graph import Graph
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "GraphLostError",
     "bfs",
     "config",
+    "estimate",
     "from_edges",
     "generate",
     "load",

@@ -9,6 +9,7 @@ for the result, an asynchronous one gets an awaitable.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import threading
 from collections.abc import Awaitable, Callable
@@ -22,9 +23,10 @@ from distributed.threadpoolexecutor import thread_state
 from dgraph.errors import OptionError
 from dgraph.events import Note, notify
 
-__all__ = ["call", "ensure_running", "find_client", "then"]
+__all__ = ["call", "ensure_running", "find_client", "look_and_make", "then"]
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 #: Where an embedded cluster serves its dashboard: any free port, this machine only.
@@ -126,6 +128,22 @@ def call(
         return function(*args, **kwargs)
     _leave_pool()
     return client.sync(function, *args, **kwargs)
+
+
+def look_and_make(
+    client: Client, look: Callable[[], S], make: Callable[[S], Awaitable[T]]
+) -> Any:
+    """Call a function that computes, in the caller's thread, and :func:`call` with its result.
+
+    With an asynchronous client, whose thread must not be held up, it gets a thread of its own.
+    """
+    if not client.asynchronous:
+        return call(client, make, look())
+
+    async def made() -> T:
+        return await make(await asyncio.to_thread(look))
+
+    return made()
 
 
 def then(found: Any, finish: Callable[..., Any]) -> Any:

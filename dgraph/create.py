@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Hashable
 from os import PathLike
 from time import perf_counter
 from typing import Any
 
 from distributed import Client
 
-from dgraph.clients import call, find_client
+from dgraph.clients import call, find_client, look_and_make
 from dgraph.edges.inputs import EdgeInput, edge_input
 from dgraph.edges.summary import Nulls, SelfLoops
 from dgraph.edges.vertex_inputs import VertexInput, placement_input
@@ -112,26 +111,14 @@ def from_edges(
             placed = placement_input(strategy.table) if isinstance(strategy, Frame) else None
         return found, placed, perf_counter() - began
 
-    async def make(found: EdgeInput, placed: VertexInput | None, seconds: float) -> Graph:
+    async def make(found: tuple[EdgeInput, VertexInput | None, float]) -> Graph:
         home = await find_home(client, slots, virtual_slots, topology)
-        facts = await ingest(home, found, policies, strategy, placed, seconds)
+        inputs, placed, seconds = found
+        facts = await ingest(home, inputs, policies, strategy, placed, seconds)
         return Graph(home, facts)
 
-    graph: Graph = _made(client, look, make)
+    graph: Graph = look_and_make(client, look, make)
     return graph
-
-
-def _made(
-    client: Client, look: Callable[[], tuple[Any, ...]], make: Callable[..., Awaitable[Graph]]
-) -> Any:
-    """Look into the input in the caller's thread, then make the graph on the client's loop."""
-    if not client.asynchronous:
-        return call(client, make, *look())
-
-    async def made() -> Graph:
-        return await make(*await asyncio.to_thread(look))
-
-    return made()
 
 
 def load(

@@ -181,8 +181,8 @@ class Graph:
         --------
         >>> import numpy as np
         >>> import dgraph as dg
-        >>> dg.from_edges(np.array([[1, 2], [2, 3]])).to_networkx().edges
-        EdgeView([(1, 2), (2, 3)])
+        >>> dg.from_edges(np.array([[1, 2], [2, 3]])).to_networkx().degree[2]
+        2
         """
         parts = collect(self._home, vertices_slot, edges_slot)
         return then(parts, lambda tables: as_networkx(self._facts, *tables))
