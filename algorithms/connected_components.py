@@ -1,0 +1,277 @@
+"""Weakly connected components by union-find on the slots, and of what crosses between them.
+
+Returned is, for every vertex, the smallest vertex (by user id) of its component; direction does
+not matter. The label is the same whatever the partitions.
+
+Inside a slot this is Afforest [1]_: link every vertex with its first few neighbours, find the
+largest tree by sampling, and link the other edges only of vertices outside it. An edge between
+two vertices of the largest tree has nothing to say, and most edges are of that kind.
+
+Between slots::
+
+    1  The label of a tree is the smallest order among its masters: no other slot has it.
+    2  Masters tell their proxies their labels. A proxy in a tree here whose master is in a tree
+       there joins two labels; the owner is told so as well (one reduce).
+    3  The slots merge what is joined along a binary tree, keeping a star a component: half of
+       the slots send theirs to the other half, and so on, until slot 0 has everything, and on
+       the way back every slot hears the final label of each label that it sent.
+
+An edge is left out only if both ends are in the largest tree of their slots. So slot 0 looks
+whether all these trees have ended in one component; if they have not (a graph whose largest
+components lie apart), the edges that were left out are linked as well and 1 to 3 are repeated.
+
+Encodings: `parent` int32 over the local ids, a root is its own parent, and a parent is never
+larger than its child. Labels are orders.
+
+Cost: supersteps: 2 + 2 log2(slots), twice if edges were left out in vain; a path of a million
+vertices takes no more. Messages: a label a proxy, and a few a tree that leaves its slot.
+
+References
+----------
+.. [1] M. Sutton, T. Ben-Nun, A. Barak: Optimizing parallel graph connectivity computation via
+   subgraph sampling, IPDPS 2018, doi:10.1109/IPDPS.2018.00012
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.columns import Column, Orders
+from dgraph.engine.context import Context
+from dgraph.shard import Shard
+from dgraph.vertices.ids import IntIds
+
+__all__ = ["connected_components_slot"]
+
+#: Neighbours that every vertex is linked with at first, as in the paper.
+ROUNDS = 2
+
+#: Vertices sampled to find the largest tree, as in the GAP Benchmark Suite.
+SAMPLES = 1024
+
+Array = NDArray[Any]
+#: Labels, ascending, and beside each the smaller one that it is joined to.
+Star = tuple[Array, Array]
+
+
+async def connected_components_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
+    """Label every master; see :func:`connected_components`."""
+    parent = np.arange(shard.size, dtype=np.int32)
+    labels = np.empty(shard.size, shard.order.dtype)
+    link_first(parent, ROUNDS, shard.out.offsets, shard.out.targets)
+    largest = _largest_tree(parent, shard)
+    _link_rest(parent, shard, largest)
+    while True:
+        label_trees(parent, shard.order, labels)
+        trees, others = await _joined_trees(ctx, shard, parent, labels)
+        skipped = labels[[] if largest < 0 else [largest]]
+        final, apart = await _merge(ctx, star(labels[trees], others), skipped)
+        if not apart:
+            break
+        largest = -1
+        _link_rest(parent, shard, largest)
+    labels[trees] = look_up(final, labels[trees])
+    spread(parent, labels, shard.masters)
+    return {"component": Orders(labels[: shard.masters])}
+
+
+def _largest_tree(parent: NDArray[np.int32], shard: Shard) -> int:
+    """Return the root of the tree that most masters are in, -1 if there is none."""
+    offsets = shard.out.offsets
+    linked = int(np.searchsorted(offsets, offsets[-1]))  # those without edges come last
+    if linked == 0:
+        return -1
+    sample = parent[np.arange(SAMPLES) * linked // SAMPLES]
+    roots, counts = np.unique(sample, return_counts=True)
+    most = int(np.argmax(counts))
+    return int(roots[most]) if 2 * counts[most] > SAMPLES else -1
+
+
+def _link_rest(parent: NDArray[np.int32], shard: Shard, largest: int) -> None:
+    """Link the edges of all masters outside the tree of `largest`."""
+    for rows in (shard.out, shard.into) if shard.directed else (shard.out,):
+        link_outside(parent, largest, rows.offsets, rows.targets)
+    compress(parent)
+
+
+async def _joined_trees(
+    ctx: Context, shard: Shard, parent: NDArray[np.int32], labels: Array
+) -> tuple[NDArray[np.int32], Array]:
+    """Return the roots of trees here, and labels of trees elsewhere that they are joined to."""
+    ctx.stage = "labels"
+    await ctx.broadcast(shard, labels)
+    room = np.empty(shard.size - shard.masters, np.int32)
+    proxies = room[: joints(parent, labels, shard.masters, room)]
+    # a proxy joins its tree here to the tree of its master: both slots have to know it
+    trees = parent[proxies]
+    masters, others = await ctx.reduce(shard, proxies, labels[trees])
+    return np.append(trees, parent[masters]), np.append(labels[proxies], others)
+
+
+async def _merge(ctx: Context, own: Star, skipped: Array) -> tuple[Star, bool]:
+    """Merge the stars of all slots along a binary tree.
+
+    Parameters
+    ----------
+    own : pair of arrays
+        The star of this slot; see :func:`star`.
+    skipped : array of length 0 or 1
+        The label of the tree inside which this slot has left out edges.
+
+    Returns
+    -------
+    final : pair of arrays
+        The labels that this slot has joined, and beside each the final one.
+    apart : bool
+        Whether the skipped trees have ended in more than one component.
+    """
+    ctx.stage = "merge"
+    heard: dict[int, Star] = {}
+    steps = [1 << height for height in range((ctx.slots - 1).bit_length())]
+    for step in steps:
+        sends = ctx.slot % (2 * step) == step
+        came = await _hand(ctx, ctx.slot - step, (*own, skipped) if sends else None)
+        for child, (labels, joined_to, others) in came:
+            heard[child] = labels, joined_to
+            own = star(np.append(own[0], labels), np.append(own[1], joined_to))
+            skipped = np.append(skipped, others)
+    # what slot 0 has now is final
+    apart = ctx.slot == 0 and np.unique(look_up(own, skipped)).size > 1
+    for step in reversed(steps):
+        child = ctx.slot + step
+        answer = (look_up(own, heard[child][1]),) if child in heard else None
+        for _, (final,) in await _hand(ctx, child, answer, vote=[apart]):
+            own = star(np.concatenate(own), np.tile(final, 2))
+        apart = bool(ctx.vote[0])
+    return own, bool(apart)
+
+
+async def _hand(
+    ctx: Context, slot: int, columns: tuple[Array, ...] | None, vote: Any = None
+) -> list[tuple[int, tuple[Array, ...]]]:
+    """Send columns to one slot; return what others sent to this one, and which they are."""
+    outgoing: list[tuple[Array, ...] | None] = [None] * ctx.slots
+    if columns is not None:
+        outgoing[slot] = columns
+    came = await ctx.alltoall(outgoing, vote)
+    return [(source, some) for source, some in enumerate(came) if some is not None]
+
+
+def star(left: Array, right: Array) -> Star:
+    """Return each label that `left` and `right` join to a smaller one, and the smallest.
+
+    Examples
+    --------
+    >>> star(np.array([7, 5, 9]), np.array([5, 2, 8]))
+    (array([5, 7, 9]), array([2, 2, 8]))
+    """
+    codes, labels = IntIds(np.append(left, right)).factorize()
+    parent = np.arange(len(labels), dtype=codes.dtype)
+    link_pairs(parent, codes[: left.size], codes[left.size :])
+    compress(parent)
+    moved = parent != np.arange(parent.size)
+    return labels.values[moved], labels.values[parent[moved]]
+
+
+def look_up(final: Star, labels: Array) -> Array:
+    """Return the new label of each of `labels`: its own if `final` does not have it.
+
+    Examples
+    --------
+    >>> look_up((np.array([5, 7]), np.array([2, 3])), np.array([6, 7, 9, 5]))
+    array([6, 3, 9, 2])
+    """
+    if final[0].size == 0:
+        return labels
+    at = np.minimum(np.searchsorted(final[0], labels), final[0].size - 1)
+    found: Array = np.where(final[0][at] == labels, final[1][at], labels)
+    return found
+
+
+@nb.njit(nogil=True, cache=True)
+def joints(parent, labels, masters, proxies):  # type: ignore[no-untyped-def]
+    """List proxies in trees of masters, one for each pair of labels that is joined by some.
+
+    Some pairs are listed more than once: only the latest are remembered.
+    """
+    recent = np.full((1024, 2), -1, labels.dtype)
+    found = 0
+    for proxy in range(masters, parent.size):
+        root = parent[proxy]
+        if root >= masters:  # padding, or no edge that was linked leads to it
+            continue
+        here, there = labels[root], labels[proxy]
+        place = (here + 31 * there) & 1023
+        if recent[place, 0] != here or recent[place, 1] != there:
+            recent[place, 0], recent[place, 1] = here, there
+            proxies[found] = proxy
+            found += 1
+    return found
+
+
+@nb.njit(nogil=True, cache=True)
+def link(parent, u, v):  # type: ignore[no-untyped-def]
+    """Put the trees of `u` and `v` together: climb from the higher one, hook it when a root."""
+    u, v = parent[u], parent[v]
+    while u != v:
+        high, v = max(u, v), min(u, v)
+        u = parent[high]
+        if u == high:
+            parent[high] = v
+            break
+        # halve the path, so that climbing it again costs half as much
+        u = parent[u]
+        parent[high] = u
+
+
+@nb.njit(nogil=True, cache=True)
+def link_pairs(parent, left, right):  # type: ignore[no-untyped-def]
+    """Link every pair."""
+    for i in range(left.size):
+        link(parent, left[i], right[i])
+
+
+@nb.njit(nogil=True, cache=True)
+def link_first(parent, rounds, offsets, targets):  # type: ignore[no-untyped-def]
+    """Link every master with its first neighbours, the heaviest; then compress."""
+    for v in range(offsets.size - 1):
+        for j in range(offsets[v], min(offsets[v] + rounds, offsets[v + 1])):
+            link(parent, v, targets[j])
+    compress(parent)
+
+
+@nb.njit(nogil=True, cache=True)
+def link_outside(parent, largest, offsets, targets):  # type: ignore[no-untyped-def]
+    """Link all edges of the masters that are not in the largest tree."""
+    for v in range(offsets.size - 1):
+        if parent[v] != largest:
+            for j in range(offsets[v], offsets[v + 1]):
+                link(parent, v, targets[j])
+
+
+@nb.njit(nogil=True, cache=True)
+def compress(parent):  # type: ignore[no-untyped-def]
+    """Let every vertex point to its root; once through, for parents come before children."""
+    for v in range(parent.size):
+        parent[v] = parent[parent[v]]
+
+
+@nb.njit(nogil=True, cache=True)
+def label_trees(parent, order, labels):  # type: ignore[no-untyped-def]
+    """Label every master with the smallest order of a master in its tree."""
+    for v in range(order.size):
+        labels[v] = order[v]
+        root = parent[v]
+        labels[root] = min(labels[root], order[v])
+    spread(parent, labels, order.size)
+
+
+@nb.njit(nogil=True, cache=True)
+def spread(parent, labels, masters):  # type: ignore[no-untyped-def]
+    """Give every master the label of its root."""
+    for v in range(masters):
+        labels[v] = labels[parent[v]]
