@@ -63,8 +63,9 @@ class Block:
         return f"line {ends + 1} of {self.file.path}"
 
 
-def cut(file: File, layout: Layout, size: int = BLOCK) -> list[Block]:
-    """Cut a file into blocks of `size` bytes; a compressed one cannot be cut."""
+def cut(file: File, layout: Layout) -> list[Block]:
+    """Cut a file into blocks of BLOCK bytes; a compressed one cannot be cut."""
+    size = BLOCK
     end = None if file.codec else file.size()
     if end is None or end - layout.begin <= size:
         return [Block(file, layout, layout.begin, None)]

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from dgraph.edges.blocks import Scanner
 from dgraph.edges.dtypes import nullable
+from dgraph.edges.layout import MISSING
 from dgraph.edges.scan import lines_in, read_integers
 from dgraph.errors import EdgeValueError
 
 __all__ = ["Builder", "FloatBuilder", "IntBuilder", "TextBuilder", "id_builder"]
-
-_MISSING = {"na", "n/a", "null", "none", "nan", "<na>"}  # what programs write for no weight
 
 
 class Builder(Protocol):
@@ -135,7 +134,7 @@ class FloatBuilder:
 
     @staticmethod
     def _number(scanner: Scanner, row: int, word: str | None) -> float | None:
-        if word is None or word.lower() in _MISSING:
+        if word is None or word.lower() in MISSING:
             return None
         try:
             return float(word)

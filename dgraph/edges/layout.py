@@ -43,6 +43,8 @@ _PAIRS = (
     ("fromnodeid", "tonodeid"),
     ("node1", "node2"),
 )
+# What programs write for a weight that is missing.
+MISSING = frozenset({"", "na", "n/a", "null", "none", "nan", "<na>"})
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.I)
 
 
@@ -231,7 +233,8 @@ def _default_columns(
         return source, target, weight
     if "weight" in lower:
         return source, target, lower.index("weight")
-    known = [row[weight] for row in rows if len(row) > weight >= 0 and row[weight]]
+    words = [row[weight] for row in rows if len(row) > weight >= 0]
+    known = [word for word in words if word.decode("latin-1").lower() not in MISSING]
     return source, target, weight if known and _is_number(known[0]) else -1
 
 

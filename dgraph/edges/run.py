@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from dask.base import compute
@@ -24,7 +25,7 @@ def run_all(function: Callable[[Item], Result], items: Sequence[Item]) -> list[R
     """
     if len(items) < 2:
         return [function(item) for item in items]
-    tasks = [delayed(function)(item) for item in items]
+    tasks = [delayed(partial(function, item))() for item in items]  # Dask looks into arguments
     results: tuple[Result, ...] = compute(*tasks, scheduler="threads" if _is_async() else None)
     return list(results)
 

@@ -55,6 +55,8 @@ class Survey:
         Names an integer that no integer dtype holds, and its place; empty if there is none.
     open_quote : bool
         The block ends inside quotes, so it must not be cut off there; nothing else is known.
+    wrong : str
+        Why a line cannot be read, and which; nothing else is known.
     """
 
     rows: int = 0
@@ -64,16 +66,11 @@ class Survey:
     missing: tuple[int, int] = (0, 0)
     too_large: str = ""
     open_quote: bool = False
+    wrong: str = ""
 
 
 def survey(block: Block) -> Survey:
-    """Look at all ids of a block.
-
-    Raises
-    ------
-    EdgeValueError
-        If a line has too few or too many fields; says where.
-    """
+    """Look at all ids of a block."""
     scanner = Scanner(block, integers=True)
     found = Survey()
     seen = np.array([[0, 0, 0, -1]] * 2)
@@ -90,6 +87,8 @@ def survey(block: Block) -> Survey:
                     scanner.apply(tally, rows, side, seen[side], high[side])
     except OpenQuoteError:
         return Survey(open_quote=True)
+    except EdgeValueError as error:  # it stands only if the file may be cut where it was
+        return Survey(wrong=str(error))
     _add(found, seen, high, scanner)
     return found
 

@@ -48,7 +48,13 @@ class TextFile:
 
 
 def survey_all(texts: Sequence[TextFile]) -> tuple[list[TextFile], list[Survey]]:
-    """Survey all blocks; a file with a line break inside quotes is taken uncut."""
+    """Survey all blocks; a file with a line break inside quotes is taken uncut.
+
+    Raises
+    ------
+    EdgeValueError
+        If a line has too few or too many fields; names the first.
+    """
     found = iter(run_all(survey, [block for text in texts for block in text.blocks]))
     by_file = [[next(found) for _ in text.blocks] for text in texts]
     texts = [
@@ -60,11 +66,16 @@ def survey_all(texts: Sequence[TextFile]) -> tuple[list[TextFile], list[Survey]]
         for text, surveys in zip(texts, by_file, strict=True)
     ]
     for text, surveys in zip(texts, by_file, strict=True):
-        _check_entries(text, sum(each.rows for each in surveys))
+        _check(text, surveys)
     return texts, [each for surveys in by_file for each in surveys]
 
 
-def _check_entries(text: TextFile, rows: int) -> None:
+def _check(text: TextFile, surveys: Sequence[Survey]) -> None:
+    """Raise if a line cannot be read, or if lines are missing."""
+    wrong = next((each.wrong for each in surveys if each.wrong), "")
+    if wrong:
+        raise EdgeValueError(wrong)
+    rows = sum(each.rows for each in surveys)
     matrix = text.layout.matrix
     if matrix is not None and matrix.entries is not None and matrix.entries != rows:
         raise EdgeValueError(
