@@ -1,0 +1,55 @@
+"""Stage E, first half: every home asks the placement for the owners of its vertices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.build.meeting import deal
+from dgraph.build.numbering import Numbering
+from dgraph.edges.vertex_chunk import VertexChunk
+from dgraph.engine.context import Context
+from dgraph.placement import Given, Strategy, Totals, VertexBlock
+
+__all__ = ["choose_owners"]
+
+Array = NDArray[Any]
+
+
+async def choose_owners(
+    ctx: Context,
+    numbering: Numbering,
+    vertices: list[VertexChunk],
+    rank: Array,
+    degree: Array,
+    strategy: Strategy,
+) -> NDArray[np.int32]:
+    """Return the owner of every vertex of this home's block."""
+    begin, end = numbering.cuts[ctx.slot : ctx.slot + 2]
+    given = await _collect_given(ctx, numbering, vertices)
+    block = VertexBlock(np.arange(begin, end), rank, degree, numbering.ids, given)
+    measures = await ctx.allgather(strategy.measure(block))
+    totals = Totals(ctx.slot, np.stack([some[0] for some in measures]))
+    return strategy.slots_of(block, ctx.slots, totals)
+
+
+async def _collect_given(
+    ctx: Context, numbering: Numbering, vertices: list[VertexChunk]
+) -> Given | None:
+    """Send the rows of the user's own placement to the homes of their vertices."""
+    orders, slots = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+    for chunk, known in zip(vertices, numbering.orders, strict=True):
+        if chunk.slots is not None:
+            orders.append(known[known >= 0])
+            slots.append(chunk.slots[known >= 0])
+    order = np.concatenate(orders)
+    home = np.searchsorted(numbering.cuts, order, side="right") - 1
+    counts = np.bincount(home, minlength=ctx.slots)
+    came = await ctx.alltoall(deal([order, np.concatenate(slots)], home, counts))
+    rows = [some for some in came if some is not None]
+    if not rows:
+        return None
+    places = np.concatenate([some[0] for some in rows]) - numbering.cuts[ctx.slot]
+    return Given(numbering.ids.take(places), np.concatenate([some[1] for some in rows]))

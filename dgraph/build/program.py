@@ -1,0 +1,191 @@
+"""The slot program that turns partitions of edges into shards.
+
+::
+
+    chunks    A numbering    user ids -> order, the dictionary of every home
+              B meeting      copies of an edge on one slot
+              C merging      policies: parallel edges
+              D ranking      degrees -> rank
+              E owning       placement -> owner, local id
+              F settling     edges to the owners of their ends
+    shard     G routes, rows groups of proxies agreed with their owners; CSR
+
+Only A and E touch user ids. No slot ever holds an array with an entry for every vertex, only
+bitmaps; edges travel in pieces, and every stage lets go of what it has used up.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.build.complaints import check_loops, check_parallels
+from dgraph.build.dense import number_dense
+from dgraph.build.meeting import Filed, Tally, file_edges
+from dgraph.build.merging import merge
+from dgraph.build.numberset import NumberSet
+from dgraph.build.owning import Masters, Seats, own, tell_seats
+from dgraph.build.placing import choose_owners
+from dgraph.build.ranking import rank_block, sum_degrees, touched
+from dgraph.build.routing import agree, gather_groups
+from dgraph.build.settling import Arcs, blocks_of, settle_edges
+from dgraph.build.sparse import number_sparse
+from dgraph.build.spec import BuildSpec
+from dgraph.edges.chunk import EdgeChunk
+from dgraph.edges.vertex_chunk import VertexChunk
+from dgraph.engine.context import Context
+from dgraph.shard import Adjacency, Dictionary, Shard
+from dgraph.shard.csr import compress
+from dgraph.shard.memory import give_back
+
+__all__ = ["build"]
+
+Array = NDArray[Any]
+
+
+class _Phases:
+    """Seconds of each stage, as this slot sees them."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.seconds: dict[str, float] = {}
+        self._ctx = ctx
+        self._began = perf_counter()
+
+    def begin(self, stage: str) -> None:
+        """End the stage that runs and begin another."""
+        give_back()
+        now = perf_counter()
+        if self._ctx.stage:
+            self.seconds[self._ctx.stage] = now - self._began
+        self._ctx.stage, self._began = stage, now
+
+
+async def build(
+    ctx: Context, chunks: list[EdgeChunk | VertexChunk], spec: BuildSpec
+) -> tuple[Shard, dict[str, Any]]:
+    """Build this slot's shard; every slot of the run takes part.
+
+    Parameters
+    ----------
+    chunks : list of EdgeChunk and VertexChunk
+        What lies on this slot, in any sequence; the list is emptied on the way.
+    spec : BuildSpec
+        The same on every slot.
+
+    Returns
+    -------
+    shard : Shard
+    report : dict
+        Of the whole graph: rows_read, self_loops (among them), self_loops_dropped,
+        duplicates_merged. Of this slot: seconds, a dict by stage, and bytes, of the shard.
+
+    Raises
+    ------
+    EdgeValueError
+        If a policy is "error" and finds something, an edge names an undeclared vertex, or a
+        sum of weights overflows.
+    """
+    phases, tally = _Phases(ctx), Tally()
+    phases.begin("numbering")
+    edges = [chunk for chunk in chunks if isinstance(chunk, EdgeChunk) and len(chunk.source)]
+    vertices = [chunk for chunk in chunks if isinstance(chunk, VertexChunk)]
+    chunks.clear()
+    number = number_sparse if spec.low is None else number_dense
+    numbering = await number(ctx, edges, vertices, spec)
+    phases.begin("meeting")
+    filed = await file_edges(ctx, edges, numbering, spec, tally)
+    await check_loops(ctx, filed, numbering, spec, tally)
+    phases.begin("merging")
+    await check_parallels(ctx, filed, numbering, spec)
+    tally.duplicates_merged = merge(filed, spec.duplicates)
+    num_edges, report = await _sum_up(ctx, filed, tally)
+    phases.begin("ranking")
+    touch = touched(ctx, filed, numbering.vertices)
+    asked = await sum_degrees(ctx, filed, numbering, touch)
+    rank = await rank_block(ctx, asked.degree, numbering.vertices)
+    phases.begin("owning")
+    owner = await choose_owners(ctx, numbering, vertices, rank, asked.degree, spec.placement)
+    blocks = blocks_of(num_edges, ctx.slots)
+    masters, seats, seat, placed = await own(ctx, numbering, rank, asked.degree, owner, blocks)
+    dictionary = Dictionary(numbering.cuts, numbering.ids, placed)
+    seat = await tell_seats(ctx, asked.positions, seat)
+    del numbering, vertices, asked, rank, owner
+    phases.begin("settling")
+    arcs, seen = await settle_edges(ctx, filed, touch, seat, seats, spec.directed)
+    del filed, touch, seat
+    phases.begin("routes")
+    shard = await _assemble(
+        ctx, phases, arcs, seen, masters, seats, dictionary, num_edges, spec
+    )
+    phases.begin("")
+    return shard, report | {"seconds": phases.seconds, "bytes": shard.nbytes}
+
+
+async def _sum_up(ctx: Context, filed: Filed, tally: Tally) -> tuple[int, dict[str, Any]]:
+    """Return the number of edges, and the counts of all slots for the report.
+
+    Where all weights of the graph are float32 numbers, this slot's become float32.
+    """
+    narrow, lossy = None, 0
+    if filed.weights is not None:
+        with np.errstate(over="ignore", under="ignore"):
+            narrow = filed.weights.astype(np.float32)
+        lossy = int(not np.array_equal(narrow, filed.weights))
+    counts = [filed.columns.size, lossy, tally.rows_read, tally.self_loops]
+    total = await ctx.allreduce([*counts, tally.self_loops_dropped, tally.duplicates_merged])
+    if total[1] == 0:
+        filed.weights = narrow
+    names = ("rows_read", "self_loops", "self_loops_dropped", "duplicates_merged")
+    return int(total[0]), dict(zip(names, total[2:].tolist(), strict=True))
+
+
+async def _assemble(
+    ctx: Context,
+    phases: _Phases,
+    arcs: Arcs,
+    seen: NDArray[np.uint64],
+    masters: Masters,
+    seats: Seats,
+    dictionary: Dictionary,
+    num_edges: int,
+    spec: BuildSpec,
+) -> Shard:
+    """Agree on the groups, then lay the edges out in rows."""
+    vertices = int(seats.bases[-1])
+    groups = gather_groups(ctx.slot, seen, seats)
+    shared, rank = await agree(ctx, groups, masters, vertices)
+    phases.begin("rows")
+    by_rank = np.argsort(rank, kind="stable")  # sorted runs: merged, not sorted
+    by_rank = by_rank[: int(groups.size.sum())].astype(np.int32)
+    rows = [_rows(family, groups.local, len(masters.rank), by_rank) for family in arcs]
+    return Shard(
+        slot=ctx.slot,
+        slots=ctx.slots,
+        num_vertices=vertices,
+        num_edges=num_edges,
+        directed=spec.directed,
+        bases=seats.bases,
+        group_start=groups.start,
+        group_size=groups.size,
+        size=groups.total,
+        rank=rank,
+        order=masters.order,
+        ids=masters.ids,
+        out=rows[0],
+        into=rows[-1],
+        shared=shared,
+        dictionary=dictionary,
+    )
+
+
+def _rows(
+    family: list[list[tuple[Array, ...]]], local: NumberSet, masters: int, by_rank: Array
+) -> Adjacency:
+    """Return the rows of a family of arcs, which it uses up."""
+    for pieces in family:
+        for at, (rows, columns, *weights) in enumerate(pieces):
+            pieces[at] = (rows, local.positions(columns), *weights)
+    return compress(family, masters, by_rank)

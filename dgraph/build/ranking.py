@@ -1,0 +1,112 @@
+"""Stage D, ranking: degrees, and from them the vertex order.
+
+A slot's edges touch some vertices; it counts the ends at each and sends the counts to the homes
+of their orders. There a vertex's rank is the number of vertices with a higher degree, plus
+those of its degree on the homes before, plus those before it on its own home: counting, no
+sorting of vertices over the network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.build.meeting import Filed, order_of_row
+from dgraph.build.numbering import Numbering
+from dgraph.build.numberset import NumberSet, mark, position_of
+from dgraph.engine.context import Context
+from dgraph.shard import number_dtype
+
+__all__ = ["Asked", "rank_block", "sum_degrees", "touched"]
+
+Array = NDArray[Any]
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a home remembers of the counts it got, for its replies.
+
+    Parameters
+    ----------
+    degree : int64 array
+        Of the vertices of this home's block.
+    positions : list of arrays
+        For every slot the positions in the block that its edges touch, ascending.
+    """
+
+    degree: NDArray[np.int64]
+    positions: list[Array]
+
+
+def touched(ctx: Context, filed: Filed, vertices: int) -> NumberSet:
+    """Return the set of the orders that the edges of this slot touch."""
+    bits = NumberSet.empty(vertices)
+    mark(bits, filed.columns, 0)
+    _mark_rows(bits, filed.offsets, ctx.slot, ctx.slots)
+    return NumberSet.of(bits, number_dtype(vertices))
+
+
+async def sum_degrees(
+    ctx: Context, filed: Filed, numbering: Numbering, touch: NumberSet
+) -> Asked:
+    """Return the degrees of this home's block: ends of edges, so a loop counts 2."""
+    ends = np.zeros(len(touch), number_dtype(2 * filed.columns.size))
+    _count_ends(
+        touch.bits, touch.before, filed.offsets, filed.columns, ctx.slot, ctx.slots, ends
+    )
+    orders = touch.numbers()
+    at = np.searchsorted(orders, numbering.cuts).tolist()
+    came = await ctx.alltoall([(orders[a:b], ends[a:b]) for a, b in pairwise(at)])
+    begin, end = numbering.cuts[ctx.slot : ctx.slot + 2]
+    degree = np.zeros(end - begin, np.int64)
+    positions = []
+    for some in came:
+        assert some is not None
+        positions.append(some[0] - begin)
+        degree[positions[-1]] += some[1]  # no vertex twice in one frame
+    return Asked(degree, positions)
+
+
+async def rank_block(ctx: Context, degree: NDArray[np.int64], vertices: int) -> Array:
+    """Return the rank of every vertex of this home's block."""
+    values, which, counts = np.unique(degree, return_inverse=True, return_counts=True)
+    came = await ctx.allgather(values, counts)
+    every = np.unique(np.concatenate([some[0] for some in came]))
+    counted = np.zeros((every.size, ctx.slots), np.int64)
+    for slot, (some, count) in enumerate(came):
+        counted[np.searchsorted(every, some), slot] = count
+    downward = counted[::-1].ravel()  # by degree, highest first, then by home
+    start = (np.cumsum(downward) - downward).reshape(counted.shape)[::-1, ctx.slot]
+    ranks = np.empty(degree.size, number_dtype(vertices))
+    _deal_ranks(which, start[np.searchsorted(every, values)], ranks)
+    return ranks
+
+
+@nb.njit(nogil=True, cache=True)
+def _mark_rows(bits, offsets, slot, slots):  # type: ignore[no-untyped-def]
+    for row in range(offsets.size - 1):
+        if offsets[row + 1] > offsets[row]:
+            order = np.uint64(order_of_row(row, slot, slots))
+            bits[order >> np.uint64(6)] |= np.uint64(1) << (order & np.uint64(63))
+
+
+@nb.njit(nogil=True, cache=True)
+def _count_ends(bits, before, offsets, columns, slot, slots, ends):  # type: ignore[no-untyped-def]
+    for row in range(offsets.size - 1):
+        length = offsets[row + 1] - offsets[row]
+        if length > 0:
+            ends[position_of(bits, before, order_of_row(row, slot, slots))] += length
+    for column in columns:
+        ends[position_of(bits, before, column)] += 1
+
+
+@nb.njit(nogil=True, cache=True)
+def _deal_ranks(which, at, ranks):  # type: ignore[no-untyped-def]
+    for i in range(ranks.size):
+        ranks[i] = at[which[i]]
+        at[which[i]] += 1

@@ -1,0 +1,34 @@
+"""Freed memory goes back to the system.
+
+The allocator of glibc keeps what was freed for the next array, in a heap for each thread, and
+nothing larger than 32 MiB is allocated there. So a build would hold the pieces of one stage
+while it fills the arrays of the next.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+__all__ = ["give_back"]
+
+
+def give_back() -> None:
+    """Return the freed memory of this process to the system, where the C library can.
+
+    Examples
+    --------
+    >>> give_back()
+    """
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # another C library, another system
+        return None
