@@ -55,7 +55,9 @@ def find_client(client: Client | None = None) -> Client:
     True
     """
     if client is None:
-        client = _current() or _embedded()
+        client = _current()
+        if client is None or (client.status != "running" and not client.asynchronous):
+            client = _embedded()
     elif not isinstance(client, Client):
         raise OptionError(
             f"client must be a distributed.Client, not {type(client).__name__}; "
@@ -91,8 +93,8 @@ def _current() -> Client | None:
 def _embedded() -> Client:
     """Start a cluster in this process and make its client the default, until exit."""
     with _starting:
-        found = _current()  # another thread was faster
-        if found is not None:
+        found = _current()
+        if found is not None:  # another thread was faster, and has now done
             return found
         client = Client(
             processes=False,

@@ -219,6 +219,7 @@ class Graph:
         SavedGraphError
             If there is something at `path`, or the workers do not see its folder.
         """
+        self._home.check()
         return call(self._home.client, save, self._home, self._facts, path)  # type: ignore[no-any-return]
 
     def close(self) -> None:

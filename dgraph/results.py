@@ -84,6 +84,7 @@ def table(
             home.note(found)
         return found, frame_of(partitions, meta, name)
 
+    home.check()
     return then(call(home.client, run), _warned)
 
 
@@ -94,6 +95,7 @@ def listing(home: Home, meta: pd.DataFrame, name: str, program: Program) -> Any:
         _, partitions = await home.run(name, program)
         return frame_of(partitions, meta, name)
 
+    home.check()
     return call(home.client, run)
 
 
@@ -107,6 +109,7 @@ def collect(home: Home, *programs: Program) -> Any:
             tables.append(await home.client.gather(partitions))
         return tables
 
+    home.check()
     return call(home.client, run)
 
 
