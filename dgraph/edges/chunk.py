@@ -166,7 +166,7 @@ def note_missing(
 ) -> Mask | None:
     """Count what is missing or infinite; return the rows to keep, or None for all of them."""
     lacking = [(source.missing, names[0]), (target.missing, names[1])]
-    if weight is not None and not np.isfinite(weight.sum()):  # else there is nothing to find
+    if weight is not None and not np.isfinite(weight).all():
         lacking.append((np.isnan(weight), names[2]))
     masks = [(mask, name) for mask, name in lacking if mask is not None]
     if not masks:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,6 @@ from dgraph.errors import EdgeTypeError
 __all__ = ["read_weights"]
 
 Weights = NDArray[np.float64]
-_NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "empty")
 
 
 def read_weights(column: Any, name: str) -> Weights:
@@ -60,11 +61,16 @@ def _from_numpy(values: NDArray[Any], name: str) -> Weights:
     if len(values) == 0:
         return _nothing(0)
     if values.dtype.kind == "O":
+        missing = pd.isna(values)
+        if all(map(_is_number, values[~missing])):
+            return np.where(missing, np.nan, values).astype(np.float64)
         found = pd.api.types.infer_dtype(values, skipna=True)
-        if found in _NUMBERS:
-            return np.where(pd.isna(values), np.nan, values).astype(np.float64)
         return _refuse(f"object ({found})", name)
     return _refuse(values.dtype.name, name)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
 def _from_arrow(array: pa.Array, name: str) -> Weights:
