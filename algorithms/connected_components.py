@@ -34,7 +34,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba as nb
 import numpy as np
@@ -42,10 +42,16 @@ from numpy.typing import NDArray
 
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
+from dgraph.errors import OptionError
+from dgraph.graph import Graph, run_algorithm
+from dgraph.results import VERTEX
 from dgraph.shard import Shard
 from dgraph.vertices.ids import IntIds
 
-__all__ = ["connected_components_slot"]
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+
+__all__ = ["connected_components", "connected_components_slot"]
 
 #: Neighbours that every vertex is linked with at first, as in the paper.
 ROUNDS = 2
@@ -275,3 +281,47 @@ def spread(parent, labels, masters):  # type: ignore[no-untyped-def]
     """Give every master the label of its root."""
     for v in range(masters):
         labels[v] = labels[parent[v]]
+
+
+def connected_components(g: Graph, *, connection: str = "weak") -> DataFrame:
+    """Label every vertex with the smallest vertex of its component.
+
+    Parameters
+    ----------
+    g : Graph
+    connection : {"weak"}
+        Weakly connected components: the direction of edges does not matter.
+
+    Returns
+    -------
+    dask DataFrame
+        A row per vertex: vertex; component, a vertex: the smallest id in the component.
+
+    Raises
+    ------
+    OptionError
+        If `connection` is something else.
+
+    Notes
+    -----
+    Deterministic, whatever the slots and the placement. Supersteps: 1 + 2 log2(slots), twice as
+    many if the largest components lie apart; the diameter does not matter.
+
+    References
+    ----------
+    Sutton, Ben-Nun, Barak: Optimizing parallel graph connectivity computation via subgraph
+    sampling, IPDPS 2018, doi:10.1109/IPDPS.2018.00012
+
+    Examples
+    --------
+    >>> import dgraph as dg
+    >>> g = dg.from_edges(np.array([[1, 2], [2, 3], [8, 9]]))
+    >>> connected_components(g).compute().sort_values("vertex")["component"].tolist()
+    [1, 1, 1, 8, 8]
+    """
+    if connection != "weak":
+        raise OptionError(f"connection must be 'weak', not {connection!r}")
+    found: DataFrame = run_algorithm(
+        g, "connected_components", connected_components_slot, columns={"component": VERTEX}
+    )
+    return found

@@ -8,6 +8,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - make a `Graph` of edges of any form, or of a saved one
     * - `bfs`
       - distances and predecessors from one vertex or several
+    * - `connected_components`
+      - which vertices hang together
     * - `estimate`
       - the memory that a graph will need
     * - `dgraph.generate`, `dgraph.placement`, `dgraph.topology`
@@ -74,6 +76,7 @@ from dgraph import (
     topology,
 )
 from dgraph.algorithms.bfs import bfs
+from dgraph.algorithms.connected_components import connected_components
 from dgraph.create import from_edges, load
 from dgraph.edges import generate
 from dgraph.edges.read import read_edges
@@ -88,6 +91,7 @@ __all__ = [
     "GraphLostError",
     "bfs",
     "config",
+    "connected_components",
     "estimate",
     "from_edges",
     "generate",
