@@ -129,7 +129,7 @@ class _Gang:
             self.links.close()
         self.seat.waker.close()
         if self.spec.holds == "chunks":
-            self.plugin.drop_chunks(self.spec.graph)
+            self.plugin.chunks.drop(self.spec.graph)
 
     def check(self) -> None:
         """Raise if the run is over."""
@@ -157,10 +157,9 @@ class _Gang:
         for slot, result in results.items():
             kept, values[slot] = result if isinstance(result, tuple) else (result, None)
             if self.spec.keeps == "shard":
-                name, held = self.spec.graph, self.plugin.shards
+                self.plugin.shards.keep(self.key, (self.spec.graph, slot), kept)
             else:
-                name, held = self.spec.run, self.plugin.outputs
-            self.plugin.keep(self.key, held, (name, slot), kept)
+                self.plugin.outputs.keep(self.key, (self.spec.run, slot), kept)
         return values
 
     def _join(self) -> PeerLinks:
@@ -194,7 +193,7 @@ class _Gang:
         for other, them in enumerate(spec.members):
             for slot in them.slots:
                 owners[slot] = other
-        return PeerLinks(self.number, self.me, owners, channels, self.seat.waker, self.watch)
+        return PeerLinks(self.number, owners, channels, self.seat.waker, self.watch)
 
     def _await_all(self, meeting: Meeting, dials: Mapping[int, Future[Comm]]) -> None:
         began = time.monotonic()

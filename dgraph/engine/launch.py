@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from distributed import CancelledError, Client, Future, wait
+from distributed import CancelledError, Client, Future
+from distributed.client import _wait as wait  # the public one wants a default client
 
 from dgraph.config import Options
 from dgraph.engine.failure import judge, unpack_error
@@ -313,14 +314,15 @@ def take(address: str, run: str, slot: int) -> DataFrame:
     """
     plugin = find_plugin()
     worker = plugin.worker
+    found: DataFrame | None
     if worker.address == address:
-        found = plugin.take(run, slot)
+        found = plugin.outputs.get((run, slot))
     else:
         asked = asyncio.run_coroutine_threadsafe(
             worker.rpc(address).dgraph_take(run=run, slot=slot), plugin.loop
         )
         try:
-            found = asked.result()
+            found = asked.result()["output"]
         except OSError:
             found = None
     if found is None:

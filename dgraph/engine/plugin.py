@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import hmac
 import os
-import threading
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from distributed import Status, Worker, WorkerPlugin, get_worker
 from distributed.comm.core import Comm
+from distributed.protocol.serialize import to_serialize
 
+from dgraph.engine.store import Store
 from dgraph.errors import GraphLostError, RunAbortedError
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import LATER, REFUSED, Inbox, serve
@@ -31,16 +32,12 @@ from dgraph.exchange.transport.meeting import can_reach, listen, private_folder,
 from dgraph.topology import host_key
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from dgraph.engine.spec import RunSpec
 
 __all__ = ["Plugin", "Seat", "find_plugin"]
 
 #: The same for all workers of this process, and together with the process id only for them.
 _PROCESS = uuid.uuid4().hex
-
-Held = dict[tuple[str, int], Any]
 
 
 class Seat:
@@ -79,12 +76,12 @@ class Plugin(WorkerPlugin):
 
     Attributes
     ----------
-    shards : dict
-        ``{(graph, slot): Shard}``
-    chunks : dict
-        ``{(graph, partition): EdgeChunk}``, only while the graph is built.
-    outputs : dict
-        ``{(run, slot): DataFrame}``, until they were taken as results.
+    shards : Store
+        Shards by (graph, slot).
+    chunks : Store
+        EdgeChunks by (graph, partition), only while the graph is built.
+    outputs : Store
+        DataFrames by (run, slot), until they were taken as results.
     seats : dict
         ``{run: Seat}``, while the run goes on.
     """
@@ -96,12 +93,8 @@ class Plugin(WorkerPlugin):
         """Attach to a worker: called by Dask, on the worker's event loop."""
         self.worker = worker
         self.loop = asyncio.get_running_loop()
-        self.shards: Held = {}
-        self.chunks: Held = {}
-        self.outputs: Held = {}
+        self.shards, self.chunks, self.outputs = self._stores = Store(), Store(), Store()
         self.seats: dict[str, Seat] = {}
-        self._owned: dict[Any, list[tuple[Held, tuple[str, int]]]] = {}
-        self._lock = threading.Lock()
         self._door = _Door()
         worker.handlers.update(
             dgraph_identity=self.identity,
@@ -116,8 +109,8 @@ class Plugin(WorkerPlugin):
         """Detach from the worker: end its runs and let go of everything."""
         for seat in list(self.seats.values()):
             seat.abort(f"worker {worker.address_safe} is closing")
-        for held in (self.shards, self.chunks, self.outputs, self._owned):
-            held.clear()
+        for store in self._stores:
+            store.clear()
         self._door.close()
 
     @property
@@ -127,39 +120,15 @@ class Plugin(WorkerPlugin):
 
     # What is held, and for how long
 
-    def keep(self, key: Any, held: Held, name: tuple[str, int], value: Any) -> None:
-        """Hold a value until Dask releases the result of a task.
-
-        Parameters
-        ----------
-        key
-            The task's.
-        held : dict
-            :attr:`shards`, :attr:`chunks` or :attr:`outputs`.
-        name : tuple
-            Of the graph or run, and the slot or partition.
-        value
-        """
-        with self._lock:
-            held[name] = value
-            self._owned.setdefault(key, []).append((held, name))
-
     def keep_chunk(self, graph: str, partition: int, chunk: Any) -> None:
         """Hold a partition of edges for the build; called in the task that made it."""
-        self.keep(self.worker.get_current_task(), self.chunks, (graph, partition), chunk)
-
-    def drop_chunks(self, graph: str) -> None:
-        """Drop the edges from which a graph was built."""
-        with self._lock:
-            for name in [name for name in self.chunks if name[0] == graph]:
-                del self.chunks[name]
+        self.chunks.keep(self.worker.get_current_task(), (graph, partition), chunk)
 
     def transition(self, key: Any, start: str, finish: str, **kwargs: Any) -> None:
         """Drop what belongs to a task that Dask releases: called by Dask, very often."""
-        if finish in ("released", "forgotten") and key in self._owned:
-            with self._lock:
-                for held, name in self._owned.pop(key):
-                    held.pop(name, None)
+        if finish in ("released", "forgotten"):
+            for store in self._stores:
+                store.release(key)
 
     def held_for(self, spec: RunSpec, slots: tuple[int, ...]) -> dict[int, Any]:
         """Return what the programs of a run get on this worker, by slot.
@@ -170,17 +139,15 @@ class Plugin(WorkerPlugin):
             If this worker does not hold it.
         """
         if spec.holds == "chunks":
-            with self._lock:
-                names = sorted(name for name in self.chunks if name[0] == spec.graph)
-                chunks = [self.chunks[name] for name in names]
+            chunks = list(self.chunks.belonging_to(spec.graph).values())
             return {slot: chunks[at :: len(slots)] for at, slot in enumerate(slots)}
-        try:
-            return {slot: self.shards[spec.graph, slot] for slot in slots}
-        except KeyError:
+        shards = {slot: self.shards.get((spec.graph, slot)) for slot in slots}
+        if any(shard is None for shard in shards.values()):
             raise GraphLostError(
                 f"worker {self.worker.address} no longer holds its part of the graph: "
                 "call from_edges again"
-            ) from None
+            )
+        return shards
 
     # What others ask: handlers of the worker, on its event loop
 
@@ -209,9 +176,9 @@ class Plugin(WorkerPlugin):
             seat.abort(reason)
         return seat is not None
 
-    def take(self, run: str, slot: int) -> DataFrame | None:
+    def take(self, run: str, slot: int) -> dict[str, Any]:
         """Return the output of a slot, None if it is not here."""
-        return self.outputs.get((run, slot))
+        return {"output": to_serialize(self.outputs.get((run, slot)))}
 
     async def channel(self, comm: Comm, run: str, token: bytes, member: int) -> Any:
         """Receive the bundles of another member of a run, until it closes the comm."""

@@ -93,7 +93,9 @@ def pack(frame: Frame, run: int, superstep: int) -> list[Any]:
     return bodies
 
 
-def unpack_header(head: bytes | bytearray | memoryview) -> tuple[int, int, int, int, int, int]:
+def unpack_header(
+    head: bytes | bytearray | memoryview, offset: int = 0
+) -> tuple[int, int, int, int, int, int]:
     """Return run, superstep, source, target, count and the number of columns.
 
     Raises
@@ -101,7 +103,7 @@ def unpack_header(head: bytes | bytearray | memoryview) -> tuple[int, int, int, 
     ValueError
         If the bytes are not the header of a frame.
     """
-    magic, superstep, run, source, target, count, columns, _ = HEADER.unpack(head)
+    magic, superstep, run, source, target, count, columns, _ = HEADER.unpack_from(head, offset)
     if magic != MAGIC:
         raise ValueError(f"expected a frame header, got bytes that start with {magic:#x}")
     return run, superstep, source, target, count, columns

@@ -36,8 +36,10 @@ Votes = NDArray[np.int64]
 MAGIC = 0x64677262  # "dgrb"
 OPS = tuple(COMBINE_VOTES)
 ABORT = len(OPS)
+_CODE = {op: code for code, op in enumerate(OPS)}
 _PREFIX = struct.Struct("<IIqIIq")
 PREFIX_SIZE = _PREFIX.size
+_NO_VOTE = np.zeros(0, np.int64)
 
 
 class Prefix(NamedTuple):
@@ -81,13 +83,13 @@ def encode(
     >>> [buffer.nbytes for buffer in buffers]
     [96, 12]
     """
-    head = bytearray(np.ascontiguousarray(vote, dtype="<i8").tobytes())
+    head = bytearray(vote.tobytes())
     columns: list[memoryview] = []
     for frame in frames:
         frame_head, *bodies = pack(frame, run, superstep)
         head += frame_head
         columns += [memoryview(body.view(np.uint8)) for body in bodies]
-    prefix = _PREFIX.pack(MAGIC, OPS.index(op), superstep, len(vote), len(frames), len(head))
+    prefix = _PREFIX.pack(MAGIC, _CODE[op], superstep, len(vote), len(frames), len(head))
     return [memoryview(prefix + head), *columns]
 
 
@@ -104,15 +106,15 @@ def encode_abort(reason: str) -> list[memoryview]:
     return [memoryview(_PREFIX.pack(MAGIC, ABORT, 0, 0, 0, len(text)) + text)]
 
 
-def read_prefix(buffer: bytes | bytearray | memoryview) -> Prefix:
-    """Read the prefix of a bundle.
+def read_prefix(buffer: bytes | bytearray | memoryview, offset: int = 0) -> Prefix:
+    """Read the prefix of a bundle that starts at `offset`.
 
     Raises
     ------
     ValueError
         If the bytes are not the start of a bundle.
     """
-    magic, op, superstep, votes, frames, head = _PREFIX.unpack_from(buffer)
+    magic, op, superstep, votes, frames, head = _PREFIX.unpack_from(buffer, offset)
     if magic != MAGIC or op > ABORT or head < 0:
         raise ValueError(f"expected a bundle, got bytes that start with {magic:#x}")
     return Prefix(op, superstep, votes, frames, head)
@@ -130,6 +132,7 @@ def read_bundle(
     ----------
     prefix : Prefix
     head : memoryview
+        Nothing of what is returned refers to it.
     run : int
         Frames of another run are an error.
     column : callable
@@ -154,18 +157,19 @@ def read_bundle(
     """
     if prefix.op == ABORT:
         reason = bytes(head).decode(errors="replace")
-        return Bundle(prefix.superstep, "", np.zeros(0, np.int64), [], reason)
+        return Bundle(prefix.superstep, "", _NO_VOTE, [], reason)
     at = 8 * prefix.votes
-    vote = np.frombuffer(head[:at], np.int64)
+    vote = np.frombuffer(head, np.int64, prefix.votes).copy() if at else _NO_VOTE
     frames = []
     for _ in range(prefix.frames):
-        body = at + HEADER.size
-        its_run, superstep, source, target, count, columns = unpack_header(head[at:body])
+        its_run, superstep, source, target, count, columns = unpack_header(head, at)
+        at += HEADER.size
         if its_run != run or superstep != prefix.superstep:
             raise ValueError(f"expected a frame of superstep {prefix.superstep} of this run")
-        at = body + COLUMN.size * columns
-        arrays = tuple(
-            column(length, DTYPES[code]) for code, length in COLUMN.iter_unpack(head[body:at])
-        )
-        frames.append(Frame(source, target, arrays, count))
+        arrays = []
+        for _ in range(columns):
+            code, length = COLUMN.unpack_from(head, at)
+            at += COLUMN.size
+            arrays.append(column(length, DTYPES[code]))
+        frames.append(Frame(source, target, tuple(arrays), count))
     return Bundle(prefix.superstep, OPS[prefix.op], vote, frames)

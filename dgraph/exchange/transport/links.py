@@ -7,7 +7,7 @@ import os
 import select
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,8 +106,6 @@ class PeerLinks:
     ----------
     run : int
         Marks the frames.
-    me : int
-        This process's number among the members of the run.
     owners : sequence of int
         For each slot the member that hosts it.
     channels : sequence of Channel
@@ -121,14 +119,12 @@ class PeerLinks:
     def __init__(
         self,
         run: int,
-        me: int,
         owners: Sequence[int],
         channels: Sequence[Channel],
         waker: Waker,
         idle: Callable[[int, Collection[int]], None],
     ) -> None:
         self._run = run
-        self._me = me
         self._owners = owners
         self._channels = sorted(channels, key=lambda channel: channel.peer)
         self._waker = waker
@@ -153,9 +149,9 @@ class PeerLinks:
                 if not channel.send(encode(self._run, superstep, frames, vote, op)):
                     unsent.add(channel)
             bundles = self._collect(superstep, unsent)
-        for bundle in bundles.values():
+        for bundle in bundles:
             _check_same_step(bundle, superstep, vote, op)
-        return _merge(bundles, self._me, vote, op)
+        return _merge(bundles, vote, op)
 
     def abort(self, error: BaseException) -> None:
         """Tell the other processes that the run has failed here.
@@ -185,9 +181,9 @@ class PeerLinks:
             mine.setdefault(self._owners[frame.target], []).append(frame)
         return mine
 
-    def _collect(self, superstep: int, unsent: set[Channel]) -> dict[int, Bundle]:
+    def _collect(self, superstep: int, unsent: set[Channel]) -> list[Bundle]:
         """Send what is left and receive until every other process has had its say."""
-        bundles: dict[int, Bundle] = {}
+        bundles: list[Bundle] = []
         missing = set(self._channels)
         ready: Collection[Channel] = self._channels
         poll = None
@@ -196,7 +192,7 @@ class PeerLinks:
                 if channel in unsent and channel.flush():
                     unsent.discard(channel)
                 if channel in missing and (bundle := channel.receive()) is not None:
-                    bundles[channel.peer] = _check_alive(bundle)
+                    bundles.append(_check_alive(bundle))
                     missing.discard(channel)
             if not missing and not unsent:
                 return bundles
@@ -260,21 +256,17 @@ def _check_same_step(bundle: Bundle, superstep: int, vote: Votes, op: str) -> No
         )
 
 
-def _merge(
-    bundles: Mapping[int, Bundle], me: int, vote: Votes, op: str
-) -> tuple[list[Frame], Votes]:
-    """Return all frames, and the votes combined in the order of the members.
+def _merge(bundles: Collection[Bundle], vote: Votes, op: str) -> tuple[list[Frame], Votes]:
+    """Return all frames, and all votes combined: integers, so in any order.
 
     Examples
     --------
-    >>> theirs = Bundle(0, "sum", np.array([2]), [])
-    >>> _merge({0: theirs}, 1, np.array([3]), "sum")
+    >>> _merge([Bundle(0, "sum", np.array([2]), [])], np.array([3]), "sum")
     ([], array([5]))
     """
-    votes: dict[int, Any] = {member: bundle.vote for member, bundle in bundles.items()}
-    votes[me] = vote
-    total: Votes | None = None
-    for member in sorted(votes) if vote.size else ():
-        total = votes[member] if total is None else COMBINE_VOTES[op](total, votes[member])
-    frames = [frame for bundle in bundles.values() for frame in bundle.frames]
-    return frames, vote if total is None else total
+    frames: list[Frame] = []
+    for bundle in bundles:
+        frames += bundle.frames
+        if vote.size:
+            vote = COMBINE_VOTES[op](vote, bundle.vote)
+    return frames, vote

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,48 +126,51 @@ class UnixChannel:
     def _read(self, run: int) -> Iterator[Bundle | None]:
         """Yield one bundle after the other, and None whenever more bytes must come first."""
         while True:
-            start = bytearray(PREFIX_SIZE)
-            yield from self._read_into(memoryview(start))
-            prefix = read_prefix(start)
-            head = memoryview(bytearray(prefix.head))
-            yield from self._read_into(head)
-            columns: list[memoryview] = []
-
-            def column(length: int, dtype: np.dtype[Any]) -> Array:
-                array = np.empty(length, dtype)
-                columns.append(array.view(np.uint8).data)  # noqa: B023
-                return array
-
-            bundle = read_bundle(prefix, head, run, column)
-            for target in columns:
+            yield from self._read_ahead(PREFIX_SIZE)
+            prefix = read_prefix(self._ahead, self._begin)
+            self._begin += PREFIX_SIZE
+            if prefix.head <= READ_AHEAD // 2:
+                yield from self._read_ahead(prefix.head)
+                head = self._ahead[self._begin : self._begin + prefix.head]
+                self._begin += prefix.head
+            else:
+                head = memoryview(bytearray(prefix.head))
+                yield from self._read_into(head)
+            unread: list[memoryview] = []
+            bundle = read_bundle(prefix, head, run, partial(self._column, unread))
+            for target in unread:
                 yield from self._read_into(target)
             yield bundle
 
-    def _read_into(self, target: memoryview) -> Iterator[None]:
-        """Fill `target`, yielding None whenever more bytes must come first."""
-        if len(target) > READ_AHEAD // 2:
-            self._into = self._take(target)
-            while self._into:
-                yield None
-            self._into = None
-            return
-        if self._begin + len(target) > READ_AHEAD:
-            self._move_to_front()
-        while self._end - self._begin < len(target):
+    def _column(self, unread: list[memoryview], length: int, dtype: np.dtype[Any]) -> Array:
+        """Return a column that was read ahead; else a new array, to be filled as `unread`."""
+        size = length * dtype.itemsize
+        if length and not unread and size <= self._end - self._begin:
+            column = np.frombuffer(self._ahead, dtype, length, self._begin).copy()
+            self._begin += size
+        else:
+            column = np.empty(length, dtype)
+            unread.append(column.view(np.uint8).data)
+        return column
+
+    def _read_ahead(self, size: int) -> Iterator[None]:
+        """Have `size` bytes at the begin of what was read ahead."""
+        if self._begin + size > READ_AHEAD:
+            held = bytes(self._ahead[self._begin : self._end])
+            self._ahead[: len(held)] = held
+            self._begin, self._end = 0, len(held)
+        while self._end - self._begin < size:
             yield None
-        self._take(target)
 
-    def _move_to_front(self) -> None:
-        held = bytes(self._ahead[self._begin : self._end])
-        self._ahead[: len(held)] = held
-        self._begin, self._end = 0, len(held)
-
-    def _take(self, target: memoryview) -> memoryview:
-        """Fill `target` as far as what was read ahead goes; return the rest of it."""
+    def _read_into(self, target: memoryview) -> Iterator[None]:
+        """Fill `target` with what was read ahead, then straight from the socket."""
         size = min(len(target), self._end - self._begin)
         target[:size] = self._ahead[self._begin : self._begin + size]
         self._begin += size
-        return target[size:]
+        self._into = target[size:]
+        while self._into:
+            yield None
+        self._into = None
 
 
 def _after(buffers: list[memoryview], sent: int) -> list[memoryview]:

@@ -1,0 +1,169 @@
+"""Slot programs and helpers for the tests that run gangs on Dask clusters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from distributed import Client, LocalCluster
+
+from dgraph.clients import call
+from dgraph.engine.context import Context
+from dgraph.engine.launch import RunResult, launch, make_spec
+from dgraph.engine.members import find_members, topology_of
+from dgraph.engine.spec import Member, RunSpec
+
+FORMS: dict[str, dict[str, Any]] = {
+    "embedded": {"n_workers": 1, "threads_per_worker": 2, "processes": False},
+    "two workers in one process": {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "processes": False,
+    },
+    "two processes of two threads": {
+        "n_workers": 2,
+        "threads_per_worker": 2,
+        "processes": True,
+    },
+}
+
+
+@contextmanager
+def cluster(**form: Any) -> Iterator[Client]:
+    """Start a cluster, yield its client, and close both."""
+    with (
+        LocalCluster(dashboard_address="127.0.0.1:0", memory_limit=0, **form) as started,
+        Client(started, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def members_of(client: Client, **options: Any) -> tuple[Member, ...]:
+    """Install the plugin and choose the workers."""
+    members: tuple[Member, ...] = call(client, find_members, client, **options)
+    return members
+
+
+def spec_of(
+    members: tuple[Member, ...], program: Callable[..., Any], *arguments: Any, **options: Any
+) -> RunSpec:
+    """Describe a run of a program that needs no graph."""
+    options = {"graph": "g", "holds": "chunks", "topology": topology_of(members)} | options
+    made: Any = make_spec
+    spec: RunSpec = made("test", program, *arguments, members=members, **options)
+    return spec
+
+
+def run(
+    client: Client,
+    members: tuple[Member, ...],
+    program: Callable[..., Any],
+    *arguments: Any,
+    **options: Any,
+) -> RunResult:
+    """Run a program on all slots."""
+    spec = spec_of(members, program, *arguments, **options)
+    result: RunResult = call(client, launch, client, spec)
+    return result
+
+
+def soon(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    """Return whether a condition comes true in time."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+# Programs
+
+
+async def total(ctx: Context, held: Any) -> int:
+    """Return the sum of all slots."""
+    return int((await ctx.allreduce([ctx.slot]))[0])
+
+
+async def chat(ctx: Context, held: Any, steps: int, length: int) -> float:
+    """Send arrays round, check what comes, and return their sum."""
+    found = 0.0
+    for step in range(steps):
+        values = np.full(length, ctx.slot + step, np.float64)
+        came = await ctx.alltoall([(values, values[:0])] * ctx.slots, vote=[step])
+        assert ctx.vote[0] == step * ctx.slots
+        for source, columns in enumerate(came):
+            assert columns is not None
+            np.testing.assert_array_equal(columns[0], source + step)
+            assert columns[0].flags.aligned
+            found += columns[0].sum()
+    return found
+
+
+async def frame(ctx: Context, held: Any) -> tuple[pd.DataFrame, int]:
+    """Return a frame, and a value for the client."""
+    await ctx.allreduce([1])
+    ctx.notes["converged"] = False
+    ctx.stage = "output"
+    await ctx.allreduce([1])
+    return pd.DataFrame({"vertex": [ctx.slot]}), ctx.slot
+
+
+async def shard(ctx: Context, held: Any, size: int) -> np.ndarray[Any, Any]:
+    """Return something large that is kept."""
+    await ctx.allreduce([1])
+    return np.full(size, ctx.slot)
+
+
+async def kept(ctx: Context, held: Any) -> int:
+    """Return what is kept."""
+    return int(held[0])
+
+
+async def chunks(ctx: Context, held: Any) -> list[Any]:
+    """Return the chunks of this slot."""
+    return list(held)
+
+
+async def fail(ctx: Context, held: Any, slot: int, error: BaseException) -> None:
+    """Raise on one slot in superstep 3."""
+    for step in range(6):
+        if step == 3 and ctx.slot == slot:
+            raise error
+        await ctx.allreduce([1])
+
+
+async def endless(ctx: Context, held: Any, beacon: str) -> None:
+    """Go on for ever; touch a file when it goes well."""
+    step = 0
+    while True:
+        await ctx.allreduce([1])
+        step += 1
+        if step == 20 and ctx.slot == 0:
+            open(beacon, "w").close()
+        time.sleep(0.001)
+
+
+async def die(ctx: Context, held: Any, slot: int) -> None:
+    """Kill the worker of one slot in superstep 3."""
+    for step in range(6):
+        if step == 3 and ctx.slot == slot:
+            os._exit(1)
+        await ctx.allreduce([1])
+
+
+async def slow(ctx: Context, held: Any, seconds: float) -> int:
+    """Let all slots wait for slot 0."""
+    if ctx.slot == 0:
+        time.sleep(seconds)
+    await ctx.allreduce([1])
+    return os.getpid()
+
+
+async def launch_on(client: Client, spec: RunSpec) -> RunResult:
+    """Launch in a task of the running loop, so that it can be cancelled."""
+    return await asyncio.create_task(launch(client, spec))
