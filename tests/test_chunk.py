@@ -139,7 +139,9 @@ def test_a_dictionary_is_ascending_and_without_idle_ids(case: Any) -> None:
     if chunk.ids is not None:
         ids = chunk.ids.to_list()
         used = {end for pair in ids_in(chunk) for end in pair}
-        assert ids == sorted(used, key=lambda end: end if isinstance(end, int) else end.encode())
+        assert ids == sorted(
+            used, key=lambda end: end if isinstance(end, int) else end.encode()
+        )
     else:
         assert chunk.source.dtype == np.int32
 
@@ -223,8 +225,10 @@ def test_columns_of_two_kinds_are_refused() -> None:
     _, receipt = make_chunk(frame, ChunkSpec(names=("u", "v", "w")), 0)
     with pytest.raises(EdgeTypeError, match=r"'u' has dtype int64 and column 'v' str"):
         combine([receipt])
-    parts = [make_chunk(frame[[name, name]], ChunkSpec(), at)[1] for at, name in enumerate("uv")]
-    with pytest.raises(EdgeTypeError, match="partition 0 .*int64 and partition 1 of str"):
+    parts = [
+        make_chunk(frame[[name, name]], ChunkSpec(), at)[1] for at, name in enumerate("uv")
+    ]
+    with pytest.raises(EdgeTypeError, match=r"partition 0 .*int64 and partition 1 of str"):
         combine(parts)
 
 
@@ -263,7 +267,9 @@ def test_policies() -> None:
     clean = make_chunk(np.array(ends), ChunkSpec(), 0)[1]
     frame = pd.DataFrame(ends, columns=["a", "b"]).assign(w=[1.0, np.nan, np.inf])
     dirty = make_chunk(frame, replace(WEIGHTED, names=("a", "b", "w")), 1)[1]
-    with pytest.raises(EdgeValueError, match=r"1 edge lacks .* row 4 \(row 1 of .* 1, .*'w'"):
+    with pytest.raises(
+        EdgeValueError, match=r"1 edge has a missing .* row 4 \(row 1 of .* 1, .*'w'"
+    ):
         combine([clean, dirty])
     with pytest.raises(EdgeValueError, match=r"1 edge has an infinite weight.* row 5 "):
         combine([clean, dirty], nulls="drop")
@@ -287,7 +293,9 @@ def test_policies() -> None:
     ],
 )
 def test_numbers_are_weights(values: Any, expected: list[float]) -> None:
-    column = values if hasattr(values, "dtype") or hasattr(values, "type") else pd.Series(values)
+    column = (
+        values if hasattr(values, "dtype") or hasattr(values, "type") else pd.Series(values)
+    )
     assert read_weights(column, "w").tolist() == expected
 
 
@@ -295,7 +303,7 @@ def test_numbers_are_weights(values: Any, expected: list[float]) -> None:
     "values", [[True, False], ["1", "2"], [1j, 2], [1, "x"], pd.date_range("2026", periods=2)]
 )
 def test_other_things_are_not(values: Any) -> None:
-    with pytest.raises(EdgeTypeError, match="'w'.*expected numbers"):
+    with pytest.raises(EdgeTypeError, match=r"'w'.*expected numbers"):
         read_weights(pd.Series(values), "w")
 
 
@@ -334,7 +342,7 @@ def test_declared_vertices(part: Any, ids: list[Any]) -> None:
 def test_vertices_with_missing_ids() -> None:
     chunk, receipt = make_vertex_chunk(pd.Series(["a", None]), VertexSpec(), 0)
     assert chunk.ids.to_list() == ["a"]
-    with pytest.raises(EdgeValueError, match="1 vertex lacks"):
+    with pytest.raises(EdgeValueError, match="1 vertex has a missing id"):
         combine([], vertices=[receipt])
 
 

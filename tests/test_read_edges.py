@@ -67,7 +67,9 @@ def typed(rows: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
 
 @given(case=text_cases(), block=st.sampled_from([7, 40, 1000]))
 @settings(max_examples=50)
-def test_any_text_is_read_as_by_the_csv_module(folder: Path, case: TextCase, block: int) -> None:
+def test_any_text_is_read_as_by_the_csv_module(
+    folder: Path, case: TextCase, block: int
+) -> None:
     assert read_stupidly(case) == case.rows, "the oracle itself"
     path = write(folder / "any.csv", case.content)
     with pytest.MonkeyPatch.context() as patch:
@@ -78,7 +80,9 @@ def test_any_text_is_read_as_by_the_csv_module(folder: Path, case: TextCase, blo
 
 @given(case=text_cases())
 @settings(max_examples=30)
-def test_lines_of_plain_integers_may_go_the_fast_way_or_not(folder: Path, case: TextCase) -> None:
+def test_lines_of_plain_integers_may_go_the_fast_way_or_not(
+    folder: Path, case: TextCase
+) -> None:
     path = write(folder / "fast.csv", case.content)
     fast = listed(path, sep=case.sep, header=case.header)
     with pytest.MonkeyPatch.context() as patch:

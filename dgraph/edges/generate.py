@@ -88,10 +88,21 @@ def kronecker(
     """
     size = _count("scale", scale, 0, 62)
     edges = _count("edgefactor", edgefactor, 0, 2**40) << size
-    key = np.uint64(_key(seed, _STRUCTURE))
-    names = _permutation(seed)
-    make = partial(_kronecker, size, key, names)
-    return _frame(make, edges, seed, weights, npartitions)
+    return _frame(_kronecker_maker(size, seed), edges, seed, weights, npartitions)
+
+
+def kronecker_rows(
+    scale: int, start: int, stop: int, *, seed: int = 1, weights: bool = False
+) -> pd.DataFrame:
+    """Generate the edges from `start` to `stop` of `kronecker`, here and at once.
+
+    Examples
+    --------
+    >>> kronecker_rows(10, 70, 90).equals(kronecker(10).compute()[70:90].reset_index(drop=True))
+    True
+    """
+    make = _kronecker_maker(_count("scale", scale, 0, 62), seed)
+    return _part(start, stop, make, _weight_key(seed, weights))
 
 
 def uniform(
@@ -169,7 +180,7 @@ def _frame(
 ) -> dd.DataFrame:
     parts = npartitions or max(1, math.ceil(edges / PART))
     cuts = [edges * part // parts for part in range(_count("npartitions", parts, 1, 2**31) + 1)]
-    key = np.uint64(_key(seed, _WEIGHTS)) if weights else None
+    key = _weight_key(seed, weights)
     frame: dd.DataFrame = dd.from_map(
         _part, cuts[:-1], cuts[1:], make=make, key=key, meta=_meta(weights),
         enforce_metadata=False, label="generate",
@@ -197,6 +208,10 @@ def _key(seed: int, stream: int) -> int:
     """Return the key of one of the streams of random numbers that a seed gives."""
     state = operator.index(seed) * 3 + stream
     return int(_mix(np.uint64(state % 2**64)))
+
+
+def _weight_key(seed: int, weights: bool) -> np.uint64 | None:
+    return np.uint64(_key(seed, _WEIGHTS)) if weights else None
 
 
 @njit(cache=True)
@@ -258,6 +273,11 @@ def _descend(
             there = there << _ONE | right
         source[row] = _rename(here, names, scale)
         target[row] = _rename(there, names, scale)
+
+
+def _kronecker_maker(scale: int, seed: int) -> Maker:
+    key = np.uint64(_key(seed, _STRUCTURE))
+    return partial(_kronecker, scale, key, _permutation(seed))
 
 
 def _kronecker(

@@ -73,7 +73,9 @@ def as_table(table: Any) -> pd.DataFrame | pa.Table | None:
     if type(table).__module__.startswith("polars."):
         frame = table.collect() if hasattr(table, "collect") else table
         return frame.to_arrow() if hasattr(frame, "columns") else None
-    return pa.table(table) if hasattr(table, "__arrow_c_stream__") else None
+    if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "dtype"):  # a Series has one
+        return pa.table(table)
+    return None
 
 
 def column_names(table: pd.DataFrame | pa.Table) -> list[Any]:

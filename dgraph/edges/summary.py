@@ -81,7 +81,7 @@ def combine(
     >>> combine([Receipt(0, 3), Receipt(1, 4, nulls=2, first_null=1, null_column="target")])
     Traceback (most recent call last):
         ...
-    dgraph.errors.EdgeValueError: 2 edges lack an id or weight, the first in row 4 (row 1 of \
+    dgraph.errors.EdgeValueError: 2 edges have a missing id or weight, the first in row 4 (row 1 of \
 partition 1, counted from 0), column 'target': fill them in, or pass nulls="drop"
     """
     both = [*receipts, *vertices]
@@ -91,8 +91,8 @@ partition 1, counted from 0), column 'target': fill them in, or pass nulls="drop
     _check_kinds(both)
     if nulls == "error":
         remedy = 'fill them in, or pass nulls="drop"'
-        _check_nulls(receipts, "edges lack an id or weight", remedy)
-        _check_nulls(vertices, "vertices lack their id", "fill them in or drop them")
+        _check_nulls(receipts, "edges have a missing id or weight", remedy)
+        _check_nulls(vertices, "vertices have a missing id", "fill them in or drop them")
     _check_infinite(receipts)
     if self_loops == "error":
         _check_loops(receipts)
@@ -159,15 +159,15 @@ def _check_loops(receipts: Sequence[Receipt]) -> None:
 
 
 _SINGULAR = {
-    "edges": "edge", "vertices": "vertex", "have": "has", "are": "is", "lack": "lacks",
+    "edges": "edge", "vertices": "vertex", "have": "has", "are": "is",
 }  # fmt: skip
 
 
 def _count(count: int, what: str) -> str:
     """Put a number before a plural, or make the plural a singular.
 
-    >>> _count(1, "edges lack an id"), _count(2, "edges lack an id")
-    ('1 edge lacks an id', '2 edges lack an id')
+    >>> _count(1, "edges have an id"), _count(2, "edges have an id")
+    ('1 edge has an id', '2 edges have an id')
     """
     if count != 1:
         return f"{count} {what}"
