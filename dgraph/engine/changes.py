@@ -114,10 +114,10 @@ def _encode(places: Places, size: int) -> Array:
     --------
     >>> _encode(np.array([0, 2], np.int32), 640)
     array([0, 2], dtype=int32)
-    >>> _encode(np.array([0, 2], np.int32), 10)
-    array([5], dtype=uint64)
+    >>> _encode(np.array([0, 2, 3], np.int32), 10)
+    array([13], dtype=uint64)
     """
-    if places.nbytes <= 8 * words(size) and places.size < size:
+    if places.nbytes <= 8 * words(size):
         return places
     bits = np.zeros(words(size), np.uint64)
     set_bits(bits, places)
