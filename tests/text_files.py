@@ -50,6 +50,7 @@ def text_cases(draw: st.DrawFn) -> TextCase:
     rows = draw(st.lists(st.tuples(*fields), max_size=30))
     header = draw(st.booleans())
     lines = [_line(draw, row, sep) for row in rows]
+    rows = [row for row, line in zip(rows, lines, strict=True) if line.strip()]
     for _ in range(draw(st.integers(0, 3))):
         extra = draw(st.sampled_from(["", "# a comment", '% "another', "  "]))
         lines.insert(draw(st.integers(0, len(lines))), extra)

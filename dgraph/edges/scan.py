@@ -158,9 +158,11 @@ def split(
     row = 0
     while at < len(buffer) and row < len(starts):
         line = at
+        at = _skip_blanks(buffer, at, WHITESPACE)
         if _ends_line(buffer, at):
             at += 1
             continue
+        at = line
         if buffer[at] == comments[0] or buffer[at] == comments[1]:
             at = _skip_line(buffer, at)
             continue
@@ -183,8 +185,6 @@ def split(
             if _ends_line(buffer, at):
                 break
             at += 1
-        if filled == 0 and seen <= 1:
-            continue  # nothing but blanks
         if seen < bounds[0] or filled > bounds[1]:
             return row, line, FIELDS, max(filled, seen if filled <= bounds[1] else 0)
         row += 1

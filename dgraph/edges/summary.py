@@ -78,11 +78,11 @@ def combine(
     --------
     >>> combine([Receipt(0, 3, id_dtypes=("int8",), kind="int", low=-1, high=5), Receipt(1)])
     Summary(dtype='int8', rows=3, nulls=0, self_loops=0, low=-1, high=5)
-    >>> combine([Receipt(0, 3), Receipt(1, 4, nulls=2, first_null=1, null_column="target")])
+    >>> combine([Receipt(0, 4, nulls=2, first_null=1, null_column="target")])
     Traceback (most recent call last):
         ...
-    dgraph.errors.EdgeValueError: 2 edges have a missing id or weight, the first in row 4 (row 1 of \
-partition 1, counted from 0), column 'target': fill them in, or pass nulls="drop"
+    dgraph.errors.EdgeValueError: 2 edges have a missing id or weight, the first in row 1 \
+(counted from 0), column 'target': fill them in, or pass nulls="drop"
     """
     both = [*receipts, *vertices]
     for receipt in both:
