@@ -50,7 +50,7 @@ LOOK = 1.0
 
 
 class Input(Protocol):
-    """Partitions of edges or of vertices; Delayed ones are computed on the workers."""
+    """Partitions of edges or of vertices; all Delayed, for the workers to compute, or none."""
 
     @property
     def spec(self) -> ChunkSpec | VertexSpec:
@@ -159,24 +159,39 @@ async def ingest(
     """
     began = perf_counter()
     tables = [*edges.vertices, *([] if placed is None else [placed])]
-    futures = await absorb(home, [edges, *tables])
-    receipts = await home.client.gather(futures)
-    summary = combine(
-        receipts[: len(edges.parts)],
-        vertices=receipts[len(edges.parts) :],
-        nulls=policies.nulls,
-        self_loops=policies.self_loops,
-    )
-    absorbed = perf_counter()
-    spec = _build_spec(edges, summary, policies, placement, home.slots)
-    built: Sequence[Built] = await home.build(_build_slot, spec)
-    if built[0].report["rows_read"] != summary.edges:
-        raise RunError(
-            f"{summary.edges} edges were read, but {built[0].report['rows_read']} reached the "
-            "graph: a partition was moved or computed again meanwhile; call from_edges again"
+    chunks: list[Future[Receipt]] = []
+    try:
+        await absorb(home, [edges, *tables], chunks)
+        receipts = await home.client.gather(chunks)
+        summary = combine(
+            receipts[: len(edges.parts)],
+            vertices=receipts[len(edges.parts) :],
+            nulls=policies.nulls,
+            self_loops=policies.self_loops,
         )
+        absorbed = perf_counter()
+        spec = _build_spec(edges, summary, policies, placement, home.slots)
+        built: Sequence[Built] = await home.build(_build_slot, spec)
+        _check_complete(summary, built)
+    except BaseException:
+        home.close()
+        raise
+    finally:
+        # At once: the traceback of an error would hold them as long as somebody holds that.
+        for chunk in chunks:
+            chunk.release()
     times = {"inspect": seconds, "absorb": absorbed - began, "build": perf_counter() - absorbed}
     return _facts(edges, summary, policies, spec, home, built, times)
+
+
+def _check_complete(summary: Summary, built: Sequence[Built]) -> None:
+    """Raise unless all edges that were absorbed have been built in, and none twice."""
+    reached = built[0].report["rows_read"]
+    if reached != summary.edges:
+        raise RunError(
+            f"{summary.edges} edges were read, but {reached} reached the graph: a partition "
+            "was moved or computed again meanwhile; call from_edges again"
+        )
 
 
 def _build_spec(
@@ -255,13 +270,16 @@ def _choices(spec: BuildSpec, home: Home, first: Built) -> dict[str, str]:
     return chosen
 
 
-async def absorb(home: Home, inputs: Iterable[Input]) -> list[Future[Receipt]]:
+async def absorb(home: Home, inputs: Iterable[Input], chunks: list[Future[Receipt]]) -> None:
     """Make chunks of all partitions, on the workers of the graph; return when it is done.
 
-    Returns
-    -------
-    list of futures of Receipt
-        In the sequence of the partitions. As long as they are held, so are the chunks.
+    Parameters
+    ----------
+    home : Home
+    inputs : iterable of Input
+    chunks : list
+        Gets the futures of the receipts, in the sequence of the partitions. As long as they are
+        held, so are the chunks.
 
     Raises
     ------
@@ -270,22 +288,20 @@ async def absorb(home: Home, inputs: Iterable[Input]) -> list[Future[Receipt]]:
     Exception
         What computing a partition raised, as it is.
     """
-    parts = [(part, some.spec) for some in inputs for part in some.parts]
-    receipts: list[Future[Receipt] | None] = [None] * len(parts)
-    lazy: dict[int, Delayed] = {}
-    for number, (part, spec) in enumerate(parts):
-        if isinstance(part, Delayed):
-            lazy[number] = delayed(_absorb, pure=False)(part, spec, home.name, number)
+    for some in inputs:
+        first = len(chunks)
+        if some.parts and isinstance(some.parts[0], Delayed):
+            tasks = [
+                delayed(_absorb, pure=False)(part, some.spec, home.name, number)
+                for number, part in enumerate(some.parts, first)
+            ]
+            chunks += home.client.compute(
+                tasks, workers=home.addresses, allow_other_workers=False
+            )
         else:
-            receipts[number] = await _absorb_here(home, part, spec, number)
-    futures = home.client.compute(
-        list(lazy.values()), workers=home.addresses, allow_other_workers=False
-    )
-    for number, future in zip(lazy, futures, strict=True):
-        receipts[number] = future
-    found = [receipt for receipt in receipts if receipt is not None]
-    await _while_all_there(home, _all_done(found))
-    return found
+            for number, part in enumerate(some.parts, first):
+                chunks.append(await _absorb_here(home, part, some.spec, number))
+    await _while_all_there(home, _all_done(chunks))
 
 
 async def _absorb_here(
