@@ -10,6 +10,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - distances and predecessors from one vertex or several
     * - `connected_components`
       - which vertices hang together
+    * - `dgraph.graph500`
+      - the Graph500 benchmark; validation of search trees
     * - `estimate`
       - the memory that a graph will need
     * - `dgraph.generate`, `dgraph.placement`, `dgraph.topology`
@@ -72,6 +74,7 @@ Examples
 
 from dgraph import (
     config,  # first: it sees to the cache of the kernels that follow
+    graph500,
     placement,
     topology,
 )
@@ -95,6 +98,7 @@ __all__ = [
     "estimate",
     "from_edges",
     "generate",
+    "graph500",
     "load",
     "placement",
     "read_edges",

@@ -1,4 +1,4 @@
-"""The command line: ``dgraph run``, ``dgraph generate``.
+"""The command line: ``dgraph run``, ``dgraph graph500``, ``dgraph generate``.
 
 Exit code 0 only if the work was done. Bad input: one line on stderr that says what to do, and
 exit code 2. Output files appear whole or not at all.
@@ -7,6 +7,7 @@ exit code 2. Output files appear whole or not at all.
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,6 +39,28 @@ def run() -> None:
     """Run an algorithm on a file (or folder, or glob) of edges."""
 
 
+@contextlib.contextmanager
+def _client(workers: int | None, threads: int | None, scheduler: str | None) -> Iterator[Any]:
+    """Yield a client of the cluster that the options name, closed afterwards."""
+    from distributed import Client, LocalCluster
+
+    if scheduler is not None:
+        if workers is not None or threads is not None:
+            raise click.UsageError("--scheduler joins a cluster: drop --workers, --threads")
+        with Client(scheduler, timeout="20s") as client:
+            yield client
+        return
+    cluster = LocalCluster(
+        n_workers=workers or 1,
+        threads_per_worker=threads or (1 if workers else None),
+        processes=workers is not None,
+        memory_limit=0,
+        dashboard_address=None,
+    )
+    with cluster, Client(cluster) as client:
+        yield client
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What every ``dgraph run`` shares: where the edges are, where it runs, where it writes."""
@@ -58,27 +81,6 @@ class Job:
     workers: int | None
     threads: int | None
     scheduler: str | None
-
-    @contextlib.contextmanager
-    def client(self) -> Iterator[Any]:
-        """Yield a client of the cluster that the options name, closed afterwards."""
-        from distributed import Client, LocalCluster
-
-        if self.scheduler is not None:
-            if self.workers is not None or self.threads is not None:
-                raise click.UsageError("--scheduler joins a cluster: drop --workers, --threads")
-            with Client(self.scheduler, timeout="20s") as client:
-                yield client
-            return
-        cluster = LocalCluster(
-            n_workers=self.workers or 1,
-            threads_per_worker=self.threads or (1 if self.workers else None),
-            processes=self.workers is not None,
-            memory_limit=0,
-            dashboard_address=None,
-        )
-        with cluster, Client(cluster) as client:
-            yield client
 
     def graph(self, client: Any) -> dg.Graph:
         """Read the edges and build the graph."""
@@ -109,6 +111,12 @@ class Job:
         return True if self.weight == "true" else self.weight
 
 
+_CLUSTER_OPTIONS = (
+    click.option("--workers", type=click.IntRange(1), help="Worker processes; default: none."),
+    click.option("--threads", type=click.IntRange(1), help="Threads of each worker."),
+    click.option("--scheduler", metavar="ADDRESS", help="Join a running Dask cluster."),
+)
+
 _JOB_OPTIONS = (
     click.argument("edges"),
     click.option("--directed", is_flag=True, help="Edges have a direction."),
@@ -123,9 +131,7 @@ _JOB_OPTIONS = (
     click.option("--nulls", default="error", show_default=True),
     click.option("--placement", default="degree", show_default=True),
     click.option("--out", metavar="FILE", help="Write FILE.parquet or FILE.csv."),
-    click.option("--workers", type=click.IntRange(1), help="Worker processes; default: none."),
-    click.option("--threads", type=click.IntRange(1), help="Threads of each worker."),
-    click.option("--scheduler", metavar="ADDRESS", help="Join a running Dask cluster."),
+    *_CLUSTER_OPTIONS,
 )
 
 
@@ -138,9 +144,18 @@ def _job_command(name: str, *options: Any) -> Callable[[Command], Command]:
             function(Job(**shared), **values)
 
         command.__doc__ = function.__doc__
-        for option in reversed((*_JOB_OPTIONS, *options)):
-            command = option(command)
-        run.command(name)(command)
+        run.command(name)(_with_options(*_JOB_OPTIONS, *options)(command))
+        return function
+
+    return decorate
+
+
+def _with_options(*options: Any) -> Callable[[Command], Command]:
+    """Give a function options, which help lists in this sequence."""
+
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
         return function
 
     return decorate
@@ -150,7 +165,10 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
     """Build the graph, run the algorithm, and write or print what it gives."""
     if job.out is not None:
         check_output(job.out)
-    with job.client() as client, job.graph(client) as graph:
+    with (
+        _client(job.workers, job.threads, job.scheduler) as client,
+        job.graph(client) as graph,
+    ):
         sources = arguments.pop("sources", None)
         if sources is not None:
             arguments["source"] = [_as_id(graph, text) for text in sources]
@@ -211,6 +229,44 @@ def _cc(job: Job) -> None:
 def _pagerank(job: Job, unweighted: bool, **options: Any) -> None:
     """Rank the vertices by PageRank."""
     _execute(job, dg.pagerank, weighted=not unweighted, **options)
+
+
+@cli.command()
+@click.option("--scale", type=click.IntRange(1, 40), required=True, help="2**SCALE vertices.")
+@click.option("--edgefactor", type=click.IntRange(1), default=16, show_default=True)
+@click.option("--roots", type=click.IntRange(1), default=64, show_default=True)
+@click.option("--seed", default=1, show_default=True)
+@click.option("--sssp", is_flag=True, help="Run kernel 3 as well, shortest paths.")
+@click.option("--no-validate", is_flag=True, help="Believe the kernels.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "table"]),
+    default="text",
+    show_default=True,
+    help="The official block; everything; a summary for people.",
+)
+@_with_options(*_CLUSTER_OPTIONS)
+def graph500(
+    scale: int,
+    no_validate: bool,
+    form: str,
+    workers: int | None,
+    threads: int | None,
+    scheduler: str | None,
+    **options: Any,
+) -> None:
+    """Run the Graph500 benchmark; exit code 1 if a result is not valid."""
+    with _client(workers, threads, scheduler) as client:
+        report = dg.graph500.run(scale, validate=not no_validate, client=client, **options)
+    if form == "json":
+        click.echo(json.dumps(report.to_dict(), indent=2))
+    else:
+        click.echo(report.table() if form == "table" else str(report))
+    for failure in report.failures:
+        click.echo(f"dgraph: {failure}", err=True)
+    if not report.valid:
+        raise click.exceptions.Exit(1)
 
 
 @cli.command()

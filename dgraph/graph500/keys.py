@@ -1,0 +1,89 @@
+"""Search keys: distinct vertices from which a search has somewhere to go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.clients import call
+from dgraph.engine.context import Context
+from dgraph.errors import OptionError
+from dgraph.graph import Graph
+from dgraph.shard import Shard
+from dgraph.vertices.hash import hash_ints
+
+__all__ = ["draw_keys", "search_keys"]
+
+Array = NDArray[Any]
+
+
+def search_keys(g: Graph, k: int = 64, seed: int = 1) -> Any:
+    """Draw vertices to search from, as Graph500 does.
+
+    Parameters
+    ----------
+    g : Graph
+    k : int
+        How many.
+    seed : int
+
+    Returns
+    -------
+    list of int or str
+        Distinct vertices, in random sequence, each with an edge to another vertex (in a
+        directed graph: that leads there). All such vertices if there are fewer than `k`. An
+        awaitable of it if the client is asynchronous.
+
+    Notes
+    -----
+    The keys are those whose hash with the seed is the least, so they do not depend on the slots
+    and the placement.
+
+    Examples
+    --------
+    >>> import dgraph as dg
+    >>> g = dg.from_edges(np.array([[0, 1], [1, 2], [3, 3]]))
+    >>> sorted(search_keys(g))
+    [0, 1, 2]
+    """
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise OptionError(f"k must be an integer from 1 on, not {k!r}")
+    return call(g._home.client, draw_keys, g, int(k), seed)
+
+
+async def draw_keys(g: Graph, k: int, seed: int) -> list[Any]:
+    """Draw search keys on the loop of the graph's client."""
+    drawn = await g._home.ask("search keys", _draw_slot, k, seed)
+    first = sorted(pair for pairs in drawn for pair in pairs)[:k]
+    return [vertex for _, vertex in first]
+
+
+async def _draw_slot(ctx: Context, shard: Shard, k: int, seed: int) -> list[tuple[int, Any]]:
+    """Return the k masters of the least hash among the eligible ones, with it."""
+    eligible = np.flatnonzero(_reach_another(shard.out.offsets, shard.out.targets))
+    ids = shard.ids.take(eligible)
+    salt = hash_ints(np.array([seed], np.int64))
+    hashed = hash_ints(ids.hash() ^ salt)
+    least = np.argsort(hashed, kind="stable")[:k]
+    return list(zip(hashed[least].tolist(), ids.take(least).to_list(), strict=True))
+
+
+@nb.njit(nogil=True, cache=True)
+def _reach_another(offsets, targets):  # type: ignore[no-untyped-def]
+    """Return which masters have an edge that is no loop.
+
+    Examples
+    --------
+    >>> _reach_another(np.array([0, 1, 1, 3]), np.array([0, 2, 0], np.int32))
+    array([False, False,  True])
+    """
+    found = np.zeros(offsets.size - 1, np.bool_)
+    for row in range(found.size):
+        for at in range(offsets[row], offsets[row + 1]):
+            if targets[at] != row:
+                found[row] = True
+                break
+    return found
