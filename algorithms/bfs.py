@@ -47,6 +47,7 @@ from dgraph.graph import Graph, run_algorithm
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.bits import lowest, set_bits, words
+from dgraph.shard.rows import rows_of
 from dgraph.vertices.ids import Ids
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ BETA = 18
 Array = NDArray[Any]
 Bits = NDArray[np.uint64]
 _ONE = np.uint64(1)
+_SIX = np.uint64(6)
+_LOW = np.uint64(63)
 _ALL = ~np.uint64(0)
 
 
@@ -92,15 +95,6 @@ class Search(NamedTuple):
     found_by: Array
 
 
-class Rows(NamedTuple):
-    """Edges of the masters, the ranks of the local ids, and masters / vertices."""
-
-    offsets: NDArray[np.int64]
-    targets: NDArray[np.int32]
-    rank: Array
-    share: float
-
-
 async def bfs_slot(
     ctx: Context, shard: Shard, sources: Ids, depth_limit: int | None = None
 ) -> dict[str, Column]:
@@ -108,10 +102,11 @@ async def bfs_slot(
     ctx.stage = "sources"
     _, here = await masters_of(ctx, shard, sources)
     s = _begin(shard, here)
-    rows = _rows(shard)
+    out = rows_of(shard.out)
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
     limit = shard.num_vertices if depth_limit is None else depth_limit
     depth, awake, edges, unexplored = 0, len(sources), 0, _arcs(shard)
+    mean = unexplored // max(shard.num_vertices, 1)
     while awake and depth < limit:
         if edges * ALPHA > unexplored:
             settle(*met, depth, s)
@@ -120,7 +115,7 @@ async def bfs_slot(
         else:
             ctx.stage = "top-down"
             depth += 1
-            mine, sent, edges, pushed = top_down(*met, depth, s, rows)
+            mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, mean)
             vote, found = (mine + sent, edges, pushed), (s.found[:sent], s.found_by[:sent])
             met = await ctx.reduce(shard, *found, vote, work=edges)
             awake, edges, pushed = ctx.vote.tolist()
@@ -138,12 +133,12 @@ async def _bottom_up_levels(
     """Go bottom-up while the frontier is large; return the depth and the frontier's size."""
     ctx.stage = "bottom-up"
     front, following = s.front, np.zeros_like(s.front)
-    work = shard.into.targets.size
+    into, work = rows_of(shard.into), shard.into.targets.size
     await ctx.broadcast_bits(shard, front, work=work)
     while depth < limit:
         depth += 1
         before = awake
-        mine = bottom_up(front, following, depth, s, shard.into.offsets, shard.into.targets)
+        mine = bottom_up(front, following, depth, s, into)
         front, following = following, front
         await ctx.broadcast_bits(shard, front, vote=(mine,), work=work)
         awake = int(ctx.vote[0])
@@ -183,11 +178,6 @@ def _unreachable(shard: Shard) -> Bits:
     return bits
 
 
-def _rows(shard: Shard) -> Rows:
-    share = shard.masters / max(shard.num_vertices, 1)
-    return Rows(shard.out.offsets, shard.out.targets, shard.rank, share)
-
-
 def _arcs(shard: Shard) -> int:
     """Return about how many edges top-down levels could push along in all."""
     return shard.num_edges if shard.directed else 2 * shard.num_edges
@@ -197,23 +187,34 @@ def _arcs(shard: Shard) -> int:
 def settle(met, ranks, depth, s):  # type: ignore[no-untyped-def]
     """Take what other slots have found at `depth`: of several parents the first by rank."""
     for i in range(met.size):
-        v = met[i]
+        v = np.uint64(met[i])
         code = -2 - ranks[i]
         if s.level[v] < 0:
-            _visit(v, code, depth, s)
+            visit(v, code, depth, s)
         elif s.level[v] == depth and code > s.parent[v]:
             s.parent[v] = code
 
 
 @nb.njit(nogil=True, cache=True)
-def _visit(v, code, depth, s):  # type: ignore[no-untyped-def]
-    word = v >> 6
-    bit = _ONE << np.uint64(v & 63)
+def visit(v, code, depth, s):  # type: ignore[no-untyped-def]
+    """Let `v` be in the next frontier."""
     s.level[v] = depth
     s.parent[v] = code
-    s.seen[word] |= bit
-    s.front[word] |= bit
-    s.filled[word >> 6] |= _ONE << np.uint64(word & 63)
+    add(s.seen, v)
+    add(s.front, v)
+    add(s.filled, v >> _SIX)
+
+
+@nb.njit(nogil=True, cache=True)
+def add(bits, v):  # type: ignore[no-untyped-def]
+    """Set the bit of `v`, which is unsigned: that saves a test for indices from the end."""
+    bits[v >> _SIX] |= _ONE << (v & _LOW)
+
+
+@nb.njit(nogil=True, cache=True)
+def has(bits, v):  # type: ignore[no-untyped-def]
+    """Tell whether the bit of `v` is set."""
+    return (bits[v >> _SIX] >> (v & _LOW)) & _ONE
 
 
 @nb.njit(nogil=True, cache=True)
@@ -223,46 +224,47 @@ def drain(s):  # type: ignore[no-untyped-def]
     for i in range(s.filled.size):
         while s.filled[i]:
             word = (i << 6) + lowest(s.filled[i])
-            while s.front[word]:
-                s.queue[length] = (word << 6) + lowest(s.front[word])
-                s.front[word] &= s.front[word] - _ONE
+            bits, s.front[word] = s.front[word], 0
+            while bits:
+                s.queue[length] = (word << 6) + lowest(bits)
                 length += 1
+                bits &= bits - _ONE
             s.filled[i] &= s.filled[i] - _ONE
     return length
 
 
 @nb.njit(nogil=True, cache=True)
-def top_down(met, ranks, depth, s, rows):  # type: ignore[no-untyped-def]
+def top_down(met, ranks, depth, s, out, rank, mean):  # type: ignore[no-untyped-def]
     """Settle the level before `depth`, then push from it along the out-edges.
 
     Returns how many masters and proxies were found, about how many edges these have, and how
     many edges were pushed along.
     """
     settle(met, ranks, depth - 1, s)
-    masters, found, edges, pushed = 0, 0, 0, 0
+    mine, found, edges, pushed = 0, 0, 0, 0
     for i in range(drain(s)):
         u = s.queue[i]
-        pushed += rows.offsets[u + 1] - rows.offsets[u]
-        for j in range(rows.offsets[u], rows.offsets[u + 1]):
-            v = rows.targets[j]
-            if (s.seen[v >> 6] >> np.uint64(v & 63)) & _ONE:
+        pushed += np.int64(out.offsets[u + 1] - out.offsets[u])
+        for j in range(out.offsets[u], out.offsets[u + 1]):
+            v = np.uint64(out.targets[j])
+            if has(s.seen, v):
                 continue
-            twin = v  # a proxy has about the degree of the master of the same relative rank
-            if v < s.level.size:
-                _visit(v, -2 - rows.rank[u], depth, s)
-                masters += 1
+            if v < np.uint64(s.level.size):
+                visit(v, -2 - rank[u], depth, s)
+                mine += 1
+                edges += np.int64(out.offsets[v + _ONE] - out.offsets[v])
             else:
-                s.seen[v >> 6] |= _ONE << np.uint64(v & 63)
+                add(s.seen, v)
                 s.found[found] = v
-                s.found_by[found] = rows.rank[u]
+                s.found_by[found] = rank[u]
                 found += 1
-                twin = int(rows.rank[v] * rows.share)
-            edges += rows.offsets[twin + 1] - rows.offsets[twin]
-    return masters, found, edges, pushed
+    # proxies have about as many edges as the masters found with them
+    edges += found * (edges // mine if mine else mean)
+    return mine, found, edges, pushed
 
 
 @nb.njit(nogil=True, cache=True)
-def bottom_up(front, following, depth, s, offsets, targets):  # type: ignore[no-untyped-def]
+def bottom_up(front, following, depth, s, into):  # type: ignore[no-untyped-def]
     """Let every unseen master look for its first in-neighbour in `front`.
 
     Rows are in ascending rank, so the first is the one that the vertex order wants.
@@ -276,9 +278,9 @@ def bottom_up(front, following, depth, s, offsets, targets):  # type: ignore[no-
         new = np.uint64(0)
         while unseen:
             v = (word << 6) + lowest(unseen)
-            for j in range(offsets[v], offsets[v + 1]):
-                u = targets[j]
-                if (front[u >> 6] >> np.uint64(u & 63)) & _ONE:
+            for j in range(into.offsets[v], into.offsets[v + 1]):
+                u = np.uint64(into.targets[j])
+                if has(front, u):
                     s.level[v] = depth
                     s.parent[v] = u
                     new |= unseen & (~unseen + _ONE)
@@ -288,7 +290,7 @@ def bottom_up(front, following, depth, s, offsets, targets):  # type: ignore[no-
         following[word] = new
         s.seen[word] |= new
         if new:
-            s.filled[word >> 6] |= _ONE << np.uint64(word & 63)
+            add(s.filled, np.uint64(word))
     return found
 
 

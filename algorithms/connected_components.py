@@ -20,7 +20,7 @@ An edge is left out only if both ends are in the largest tree of their slots. So
 whether all these trees have ended in one component; if they have not (a graph whose largest
 components lie apart), the edges that were left out are linked as well and 1 to 3 are repeated.
 
-Encodings: `parent` int32 over the local ids, a root is its own parent, and a parent is never
+Encodings: `parent` uint32 over the local ids, a root is its own parent, and a parent is never
 larger than its child. Labels are orders.
 
 Cost: supersteps: 2 + 2 log2(slots), twice if edges were left out in vain; a path of a million
@@ -46,6 +46,7 @@ from dgraph.errors import OptionError
 from dgraph.graph import Graph, run_algorithm
 from dgraph.results import VERTEX
 from dgraph.shard import Shard
+from dgraph.shard.rows import rows_of
 from dgraph.vertices.ids import IntIds
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ Star = tuple[Array, Array]
 
 async def connected_components_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Label every master; see :func:`connected_components`."""
-    parent = np.arange(shard.size, dtype=np.int32)
+    parent = np.arange(shard.size, dtype=np.uint32)
     labels = np.empty(shard.size, shard.order.dtype)
-    link_first(parent, ROUNDS, shard.out.offsets, shard.out.targets)
+    link_first(parent, ROUNDS, rows_of(shard.out))
     largest = _largest_tree(parent, shard)
     _link_rest(parent, shard, largest)
     while True:
@@ -85,7 +86,7 @@ async def connected_components_slot(ctx: Context, shard: Shard) -> dict[str, Col
     return {"component": Orders(labels[: shard.masters])}
 
 
-def _largest_tree(parent: NDArray[np.int32], shard: Shard) -> int:
+def _largest_tree(parent: NDArray[np.uint32], shard: Shard) -> int:
     """Return the root of the tree that most masters are in, -1 if there is none."""
     offsets = shard.out.offsets
     linked = int(np.searchsorted(offsets, offsets[-1]))  # those without edges come last
@@ -97,16 +98,16 @@ def _largest_tree(parent: NDArray[np.int32], shard: Shard) -> int:
     return int(roots[most]) if 2 * counts[most] > SAMPLES else -1
 
 
-def _link_rest(parent: NDArray[np.int32], shard: Shard, largest: int) -> None:
+def _link_rest(parent: NDArray[np.uint32], shard: Shard, largest: int) -> None:
     """Link the edges of all masters outside the tree of `largest`."""
     for rows in (shard.out, shard.into) if shard.directed else (shard.out,):
-        link_outside(parent, largest, rows.offsets, rows.targets)
+        link_outside(parent, largest, rows_of(rows))
     compress(parent)
 
 
 async def _joined_trees(
-    ctx: Context, shard: Shard, parent: NDArray[np.int32], labels: Array
-) -> tuple[NDArray[np.int32], Array]:
+    ctx: Context, shard: Shard, parent: NDArray[np.uint32], labels: Array
+) -> tuple[NDArray[np.uint32], Array]:
     """Return the roots of trees here, and labels of trees elsewhere that they are joined to."""
     ctx.stage = "labels"
     await ctx.broadcast(shard, labels)
@@ -242,21 +243,22 @@ def link_pairs(parent, left, right):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def link_first(parent, rounds, offsets, targets):  # type: ignore[no-untyped-def]
+def link_first(parent, rounds, rows):  # type: ignore[no-untyped-def]
     """Link every master with its first neighbours, the heaviest; then compress."""
-    for v in range(offsets.size - 1):
-        for j in range(offsets[v], min(offsets[v] + rounds, offsets[v + 1])):
-            link(parent, v, targets[j])
+    for v in range(rows.offsets.size - 1):
+        begin, end = rows.offsets[v], rows.offsets[v + 1]
+        for j in range(begin, min(begin + np.uint64(rounds), end)):
+            link(parent, np.uint32(v), rows.targets[j])
     compress(parent)
 
 
 @nb.njit(nogil=True, cache=True)
-def link_outside(parent, largest, offsets, targets):  # type: ignore[no-untyped-def]
+def link_outside(parent, largest, rows):  # type: ignore[no-untyped-def]
     """Link all edges of the masters that are not in the largest tree."""
-    for v in range(offsets.size - 1):
+    for v in range(rows.offsets.size - 1):
         if parent[v] != largest:
-            for j in range(offsets[v], offsets[v + 1]):
-                link(parent, v, targets[j])
+            for j in range(rows.offsets[v], rows.offsets[v + 1]):
+                link(parent, np.uint32(v), rows.targets[j])
 
 
 @nb.njit(nogil=True, cache=True)

@@ -159,7 +159,12 @@ class Context:
         """
         frames = self._to_owners(shard, vertices, values)
         came = await self._exchange(frames, vote, "sum", work)
-        found = [shard.shared[frame.source][frame.columns[0]] for frame in came]
+        found = [
+            frame.columns[0]
+            if shard.prefix[frame.source] >= 0
+            else shard.shared[frame.source][frame.columns[0]]
+            for frame in came
+        ]
         if len(came) == 1:
             return found[0], came[0].columns[1]
         if not came:
