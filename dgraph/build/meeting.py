@@ -26,7 +26,17 @@ from dgraph.edges.chunk import EdgeChunk
 from dgraph.engine.context import Context
 from dgraph.shard import number_dtype
 
-__all__ = ["Filed", "Tally", "desk_rows", "file_edges", "order_of_row", "row_orders"]
+__all__ = [
+    "Filed",
+    "Tally",
+    "count_slots",
+    "deal",
+    "deal_into",
+    "desk_rows",
+    "file_edges",
+    "order_of_row",
+    "row_orders",
+]
 
 Array = NDArray[Any]
 
@@ -140,7 +150,7 @@ def deal(parts: list[Array], slot_of: Array, counts: Array) -> list[tuple[Array,
     ends = np.cumsum(counts)
     dealt = [np.empty(ends[-1], part.dtype) for part in parts]
     for part, out in zip(parts, dealt, strict=True):
-        _deal(part, slot_of, ends - counts, out)
+        deal_into(part, slot_of, ends - counts, out)
     begins = (ends - counts).tolist()
     return [
         tuple(part[begin:end] for part in dealt) if end > begin else None
@@ -220,12 +230,21 @@ def _file(first, second, directed, drop, slots, rows, columns, desks, counts):  
 
 
 @nb.njit(nogil=True, cache=True)
-def _deal(values, slot_of, at, out):  # type: ignore[no-untyped-def]
+def deal_into(values, slot_of, at, out):  # type: ignore[no-untyped-def]
+    """Write each value to the next place ``at[slot]``; skip those whose slot is negative."""
     for i in range(values.size):
         slot = slot_of[i]
         if slot >= 0:
             out[at[slot]] = values[i]
             at[slot] += 1
+
+
+@nb.njit(nogil=True, cache=True)
+def count_slots(slot_of, counts):  # type: ignore[no-untyped-def]
+    """Add to `counts` how many entries each slot has."""
+    for slot in slot_of:
+        if slot >= 0:
+            counts[slot] += 1
 
 
 @nb.njit(nogil=True, cache=True)

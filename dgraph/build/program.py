@@ -185,7 +185,9 @@ def _rows(
     family: list[list[tuple[Array, ...]]], local: NumberSet, masters: int, by_rank: Array
 ) -> Adjacency:
     """Return the rows of a family of arcs, which it uses up."""
+    place = np.empty(int(by_rank.max(initial=-1)) + 1, np.int32)
+    place[by_rank] = np.arange(by_rank.size, dtype=np.int32)
     for pieces in family:
         for at, (rows, columns, *weights) in enumerate(pieces):
-            pieces[at] = (rows, local.positions(columns), *weights)
+            pieces[at] = (rows, place.take(local.positions(columns), mode="clip"), *weights)
     return compress(family, masters, by_rank)

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.build.meeting import PIECE, Filed, order_of_row
-from dgraph.build.numberset import NumberSet, mark, position_of
+from dgraph.build.meeting import PIECE, Filed, count_slots, deal_into, row_orders
+from dgraph.build.numberset import NumberSet, mark
 from dgraph.build.owning import Seats
 from dgraph.engine.context import Context
 
@@ -28,8 +27,8 @@ Arcs = list[list[list[tuple[Array, ...]]]]
 
 #: Arcs of a block: enough that walking all columns for each costs little, few enough that the
 #: block in hand is small beside the whole.
-BLOCK = 1 << 22
-MOST_BLOCKS = 16
+BLOCK = 1 << 20
+MOST_BLOCKS = 64
 
 
 def blocks_of(edges: int, slots: int) -> int:
@@ -38,7 +37,7 @@ def blocks_of(edges: int, slots: int) -> int:
     Examples
     --------
     >>> blocks_of(1000, 2), blocks_of(2**24, 2), blocks_of(2**40, 2)
-    (1, 4, 16)
+    (1, 16, 64)
     """
     return min(MOST_BLOCKS, -(-2 * edges // (slots * BLOCK)) or 1)
 
@@ -85,91 +84,88 @@ async def settle_edges(
 def _pieces(
     ctx: Context, filed: Filed, touch: NumberSet, seat: Array, seats: Seats, families: int
 ) -> Generator[list[tuple[Array, ...] | None], None, None]:
-    """Yield one piece of the edges after the other, as columns for every slot."""
-    bucket = np.searchsorted(seats.blocks.ravel(), seat, side="right") - 1
-    seat_and_bucket = np.column_stack([seat, bucket.astype(seat.dtype)])  # on one cache line
-    origin = np.repeat(seats.starts[:-1], seats.blocks.shape[1])
-    row = 0
+    """Yield the arcs of one piece of the edges after the other, as columns for every slot."""
+    tables = _tables(seat, seats, families)
+    rows = np.flatnonzero(np.diff(filed.offsets))
+    orders = row_orders(rows, ctx.slot, ctx.slots).astype(filed.columns.dtype)
+    places, ends = touch.positions(orders), filed.offsets[rows + 1]
     for begin in range(0, filed.columns.size, PIECE):
         columns = filed.columns[begin : begin + PIECE]
-        ends = np.empty((2, columns.size), seat.dtype)
-        buckets = np.empty((2, columns.size), np.int32)
-        row = _look_up(
-            touch.bits, touch.before, filed.offsets, row, begin, columns,
-            ctx.slot, ctx.slots, seat_and_bucket, ends, buckets,
-        )  # fmt: skip
+        some, lengths = _runs(ends, begin, columns.size)
+        near = [np.repeat(table[places[some]], lengths) for table in tables]
+        place = touch.positions(columns)
+        far = [table.take(place, mode="clip") for table in tables]
+        if families == 1:
+            far[2][near[1] == far[1]] = -1  # a loop is one arc
+        else:
+            is_first = (np.repeat(orders[some], lengths) + columns) & 1  # see `meeting`
+            near[2] += (1 - is_first) * seats.blocks.shape[1]
+            far[2] += is_first * seats.blocks.shape[1]
         weights = None if filed.weights is None else filed.weights[begin : begin + PIECE]
-        yield _deal_arcs(ends, weights, buckets, origin, families, ctx.slots)
+        yield _deal_arcs(near, far, weights, seats.blocks.size * families, ctx.slots)
+
+
+def _tables(seat: Array, seats: Seats, families: int) -> tuple[Array, Array, Array]:
+    """Return local id, seat and bucket of the vertices that have these seats.
+
+    There is a bucket for each slot, family and block, in this sequence; the vertex gets that of
+    the first family.
+
+    Examples
+    --------
+    >>> seats = Seats.of(np.array([3, 2]), np.array([3, 2]), np.array([[0, 2], [0, 1]]))
+    >>> _tables(np.array([1, 2, 64, 65]), seats, 2)
+    (array([1, 2, 0, 1], dtype=int32), array([ 1,  2, 64, 65]), array([0, 1, 4, 5], dtype=int16))
+    """
+    blocks = seats.blocks.shape[1]
+    slot, block = divmod(np.searchsorted(seats.blocks.ravel(), seat, side="right") - 1, blocks)
+    local = (seat - seats.starts[slot]).astype(np.int32)
+    narrow = np.int16 if families * seats.blocks.size < 2**15 else np.int32
+    return local, seat, (slot * families * blocks + block).astype(narrow)
+
+
+def _runs(ends: Array, begin: int, size: int) -> tuple[slice, Array]:
+    """Return the rows of some consecutive edges, and how many of these each has.
+
+    Parameters
+    ----------
+    ends : array
+        Where the edges of each row end.
+    begin, size : int
+        The edges.
+
+    Examples
+    --------
+    >>> _runs(np.array([3, 4, 9]), 2, 4)
+    (slice(0, 3, None), array([1, 1, 2]))
+    """
+    first, last = np.searchsorted(ends, [begin, begin + size - 1], side="right").tolist()
+    cuts = np.append(ends[first:last], begin + size)
+    return slice(first, last + 1), np.diff(cuts, prepend=begin)
 
 
 def _deal_arcs(
-    ends: Array, weights: Array | None, buckets: Array, origin: Array, families: int, slots: int
+    near: list[Array], far: list[Array], weights: Array | None, buckets: int, slots: int
 ) -> list[tuple[Array, ...] | None]:
-    """Cut the arcs of edges into those for each slot, there by family and block."""
-    counts = np.zeros((families, origin.size), np.int64)
-    _count(ends, buckets, counts)
-    by_slot = counts.reshape(families, slots, -1).transpose(1, 0, 2)
-    stops = np.cumsum(by_slot).reshape(by_slot.shape)
-    at = np.ascontiguousarray((stops - by_slot).transpose(1, 0, 2)).reshape(counts.shape)
-    total = int(counts.sum())
-    rows, columns = np.empty(total, np.int32), np.empty(total, ends.dtype)
-    dealt_weights = None if weights is None else np.empty(total, weights.dtype)
-    _deal(ends, weights, buckets, origin, at, rows, columns, dealt_weights)
-    parts = [part for part in (rows, columns, dealt_weights) if part is not None]
-    starts = stops - by_slot
+    """Cut the arcs of edges, in both directions, into those for each bucket of each slot."""
+    counts = np.zeros(buckets, np.int64)
+    for ends in near, far:
+        count_slots(ends[2], counts)
+    stops = np.cumsum(counts)
+    parts = []
+    for there, back in ((near[0], far[0]), (far[1], near[1]), (weights, weights)):
+        if there is not None and back is not None:
+            at, part = stops - counts, np.empty(stops[-1], there.dtype)
+            deal_into(there, near[2], at, part)
+            deal_into(back, far[2], at, part)
+            parts.append(part)
+    cuts = np.concatenate([[0], stops]).tolist()
+    size = buckets // slots
     return [
         tuple(
-            part[start:stop]
-            for start, stop in zip(starts[slot].ravel(), stops[slot].ravel(), strict=True)
+            part[cuts[bucket] : cuts[bucket + 1]]
+            for bucket in range(slot * size, (slot + 1) * size)
             for part in parts
         )
         for slot in range(slots)
     ]
-
-
-@nb.njit(nogil=True, cache=True)
-def _look_up(  # type: ignore[no-untyped-def]
-    bits, before, offsets, row, begin, columns, slot, slots, seat_and_bucket, ends, buckets
-):
-    """Write seat and bucket of both ends of the edges from `begin` on; return their last row.
-
-    `row` is that of the edge before them. The parity tells which end is first: see `meeting`.
-    """
-    known = -1
-    for i in range(columns.size):
-        while offsets[row + 1] <= begin + i:
-            row += 1
-        if row != known:
-            known = row
-            order = order_of_row(row, slot, slots)
-            near = position_of(bits, before, order)
-            near_seat, near_bucket = seat_and_bucket[near]
-        far = position_of(bits, before, columns[i])
-        second = (order + columns[i] + 1) & 1
-        ends[second, i], buckets[second, i] = near_seat, near_bucket
-        ends[1 - second, i], buckets[1 - second, i] = seat_and_bucket[far]
-    return row
-
-
-@nb.njit(nogil=True, cache=True)
-def _count(ends, buckets, counts):  # type: ignore[no-untyped-def]
-    into = counts.shape[0] - 1
-    for i in range(ends.shape[1]):
-        counts[0, buckets[0, i]] += 1
-        counts[into, buckets[1, i]] += np.int64((ends[0, i] != ends[1, i]) | (into == 1))
-
-
-@nb.njit(nogil=True, cache=True)
-def _deal(ends, weights, buckets, origin, at, rows, columns, dealt_weights):  # type: ignore[no-untyped-def]
-    into = at.shape[0] - 1
-    for i in range(ends.shape[1]):
-        for end in range(2):
-            if end == 1 and into == 0 and ends[0, i] == ends[1, i]:
-                continue  # a loop
-            bucket = buckets[end, i]
-            place = at[end * into, bucket]
-            at[end * into, bucket] += 1
-            rows[place] = ends[end, i] - origin[bucket]
-            columns[place] = ends[1 - end, i]
-            if weights is not None:
-                dealt_weights[place] = weights[i]

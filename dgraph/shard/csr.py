@@ -29,8 +29,9 @@ def compress(blocks: list[Pieces], masters: int, by_rank: NDArray[np.int32]) -> 
     Parameters
     ----------
     blocks : list of lists of tuples of arrays
-        Arcs in pieces: rows, columns[, weights], both local ids. The rows of a block come
-        before those of the next one. The lists are emptied on the way.
+        Arcs in pieces: rows, columns[, weights]. A row is a local id, and the rows of a block
+        come before those of the next one; a column is a place in `by_rank`. The lists are
+        emptied on the way.
     masters : int
         How many rows there are.
     by_rank : int32 array
@@ -38,7 +39,7 @@ def compress(blocks: list[Pieces], masters: int, by_rank: NDArray[np.int32]) -> 
 
     Examples
     --------
-    >>> arcs = [(np.array([0, 1, 0], np.int32), np.array([1, 2, 2], np.int32))]
+    >>> arcs = [(np.array([0, 1, 0], np.int32), np.array([2, 0, 0], np.int32))]
     >>> rows = compress([arcs], 2, np.array([2, 0, 1], np.int32))
     >>> rows.offsets, rows.targets
     (array([0, 2, 3]), array([2, 1, 2], dtype=int32))
@@ -53,38 +54,55 @@ def compress(blocks: list[Pieces], masters: int, by_rank: NDArray[np.int32]) -> 
     weights = np.empty(offsets[-1], every[0][2].dtype) if weighted else None
     del every
     at = offsets[:-1].astype(number_dtype(targets.size))
+    ends = np.empty(by_rank.size, number_dtype(targets.size))
     for pieces in blocks:
-        ends, heights, held, held_weights = _group(pieces, by_rank, weights)
-        _append(by_rank, ends, heights, held, held_weights, at, targets, weights)
+        held, held_weights = _group(pieces, ends, weights)
+        _append(by_rank, ends, held, held_weights, at, targets, weights)
         give_back()
     return Adjacency(offsets, targets, weights)
 
 
 def _group(
-    pieces: Pieces, by_rank: NDArray[np.int32], like: Array | None
-) -> tuple[Array, Array, NDArray[np.int32], Array | None]:
+    pieces: Pieces, ends: Array, like: Array | None
+) -> tuple[NDArray[np.int32], Array | None]:
     """Group the arcs of a block by column.
+
+    Parameters
+    ----------
+    pieces : list of tuples of arrays
+        Is emptied on the way.
+    ends : array
+        Where the arcs of each column end; overwritten.
+    like : array or None
+        Of the dtype of the weights.
 
     Returns
     -------
-    ends, heights : arrays beside the local ids
-        Where the arcs of each column end, and how many they are.
     held : int32 array
         The rows of the arcs.
     weights : array beside `held`, or None
     """
-    total = sum(piece[0].size for piece in pieces)
-    heights = np.zeros(int(by_rank.max(initial=-1)) + 1, number_dtype(total))
+    ends[:] = 0
     for piece in pieces:
-        _count(piece[1], heights)
-    at = np.cumsum(heights, dtype=heights.dtype) - heights
-    held = np.empty(total, np.int32)
-    weights = None if like is None else np.empty(total, like.dtype)
+        _count(piece[1], ends)
+    held = np.empty(_counts_to_starts(ends), np.int32)
+    weights = None if like is None else np.empty(held.size, like.dtype)
     pieces.reverse()
     while pieces:
-        rows, columns, weight = (*pieces.pop(), None)[:3]
-        _scatter(rows, columns, weight, at, held, weights)
-    return at, heights, held, weights
+        row, column, weight = (*pieces.pop(), None)[:3]
+        _scatter(row, column, weight, ends, held, weights)
+    return held, weights
+
+
+@nb.njit(nogil=True, cache=True)
+def _counts_to_starts(counts):  # type: ignore[no-untyped-def]
+    """Replace counts by where each one's entries start; return how many there are."""
+    total = 0
+    for i in range(counts.size):
+        count = np.int64(counts[i])
+        counts[i] = total
+        total += count
+    return total
 
 
 @nb.njit(nogil=True, cache=True)
@@ -104,13 +122,13 @@ def _scatter(rows, columns, weight, at, held, weights):  # type: ignore[no-untyp
 
 
 @nb.njit(nogil=True, cache=True)
-def _append(  # type: ignore[no-untyped-def]
-    by_rank, ends, heights, held, held_weights, at, targets, weights
-):
-    for column in by_rank:
-        for i in range(ends[column] - heights[column], ends[column]):
+def _append(by_rank, ends, held, held_weights, at, targets, weights):  # type: ignore[no-untyped-def]
+    begin = 0
+    for column in range(ends.size):
+        for i in range(begin, ends[column]):
             place = at[held[i]]
             at[held[i]] += 1
-            targets[place] = column
+            targets[place] = by_rank[column]
             if held_weights is not None:
                 weights[place] = held_weights[i]
+        begin = ends[column]
