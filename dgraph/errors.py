@@ -24,6 +24,14 @@ __all__ = [
 class DgraphError(Exception):
     """Base class of every exception that dgraph raises on purpose."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the class and its arguments.
+
+        Dask pickles exceptions by way of tblib, which cannot make an instance of a class with
+        two builtin bases by itself.
+        """
+        return type(self), self.args, self.__dict__
+
 
 class OptionError(DgraphError, ValueError):
     """An option has a value that is not allowed."""

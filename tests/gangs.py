@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -167,3 +168,16 @@ async def slow(ctx: Context, held: Any, seconds: float) -> int:
 async def launch_on(client: Client, spec: RunSpec) -> RunResult:
     """Launch in a task of the running loop, so that it can be cancelled."""
     return await asyncio.create_task(launch(client, spec))
+
+
+class Odd(Exception):
+    """Cannot be pickled."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.lock = threading.Lock()
+
+
+async def fail_oddly(ctx: Context, held: Any) -> None:
+    """Raise what cannot be pickled, in superstep 3."""
+    await fail(ctx, held, 0, Odd("no luck"))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.shard import Shard
-from dgraph.shard.bits import gather_bits, words
+from dgraph.shard.bits import compress_bits, gather_bits, set_bits, words
 
 __all__ = ["Context"]
 
@@ -180,6 +180,10 @@ class Context:
         length = vertices.size
         places = self.buffer("places", length, np.dtype(np.int32))
         moved = self.buffer("values", length, values.dtype)
+        if len(shard.peers) == 1:  # a kernel would cost more than the rest of a tiny superstep
+            np.subtract(vertices, int(shard.peer_start[0]), out=places)
+            moved[:] = values
+            return [Frame(self.slot, shard.peers[0], (places, moved), length)]
         ends = _by_peer(vertices, values, shard.peer_start, places, moved)
         frames, begin = [], 0
         for peer, end in zip(shard.peers, ends.tolist(), strict=False):
@@ -236,6 +240,8 @@ class Context:
                 column = self.buffer(("bits", peer), words(shared.size), np.dtype(np.uint64))
                 if shard.prefix[peer] >= 0:
                     _copy_prefix(bits, shared.size, column)
+                elif shared.size * 4 > shard.masters:
+                    compress_bits(bits, _mask(shard, peer), column)
                 else:
                     gather_bits(bits, shared, column)
                 if column.any():
@@ -245,6 +251,16 @@ class Context:
         for frame in came:
             word = int(shard.group_start[frame.source]) >> 6
             bits[word : word + frame.columns[0].size] = frame.columns[0]
+
+
+def _mask(shard: Shard, peer: int) -> NDArray[np.uint64]:
+    """Return the bitmap of the masters that a slot has proxies of; kept with the shard."""
+    name = f"bitmap of what slot {peer} has"
+    mask: NDArray[np.uint64] | None = shard.derived.get(name)
+    if mask is None:
+        mask = shard.derived[name] = np.zeros(words(shard.masters), np.uint64)
+        set_bits(mask, shard.shared[peer])
+    return mask
 
 
 @nb.njit(nogil=True, cache=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from time import monotonic
 
@@ -127,7 +127,7 @@ def pack_error(error: BaseException) -> bytes:
     >>> unpack_error(pack_error(ValueError("no such vertex")))
     ValueError('no such vertex')
     """
-    tblib.pickling_support.install(*_chain(error))
+    tblib.pickling_support.install(error)
     try:
         packed = pickle.dumps(error)
         pickle.loads(packed)
@@ -136,7 +136,8 @@ def pack_error(error: BaseException) -> bytes:
     except Exception:  # whatever a user's exception does when it is pickled
         pass
     plain = RunError(str(error)[:LARGEST_ERROR])
-    plain.__cause__ = error.__cause__ and RunError(repr(error.__cause__)[:LARGEST_ERROR])
+    if error.__cause__ is not None:
+        plain.__cause__ = RuntimeError(repr(error.__cause__)[:LARGEST_ERROR])
     tblib.pickling_support.install(plain)
     return pickle.dumps(plain)
 
@@ -146,13 +147,6 @@ def unpack_error(packed: bytes) -> BaseException:
     error = pickle.loads(packed)
     assert isinstance(error, BaseException)
     return error
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    chained: BaseException | None = error
-    while chained is not None:
-        yield chained
-        chained = chained.__cause__ or chained.__context__
 
 
 def judge(
@@ -197,7 +191,7 @@ def _weight(error: BaseException) -> int:
 
 def _blame(spec: RunSpec, error: BaseException) -> DgraphError:
     cause = error.__cause__
-    if isinstance(cause, DgraphError):
+    if isinstance(cause, DgraphError) and not isinstance(cause, RunError):
         return cause
     if isinstance(error, DgraphError) and not isinstance(error, RunError):
         return error

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from distributed import CancelledError, Client, Future
+from distributed import CancelledError, Client, Future, Worker
 from distributed.client import _wait as wait  # the public one wants a default client
 
 from dgraph.config import Options
@@ -196,8 +196,13 @@ class _Vigil:
         try:
             await self._unless_gone(self._until_ended())
         except asyncio.CancelledError:
+            if self._client.status != "running":  # closing, it cancels what runs on its loop
+                raise self._closed() from None
             self._abort("it was cancelled")
             raise
+        except Exception:
+            if self._client.status == "running":
+                raise
         if self._errors or len(self._outcomes) < len(self._futures):
             raise await self._autopsy()
         return [self._outcomes[member] for member in range(len(self._futures))]
@@ -255,7 +260,7 @@ class _Vigil:
     async def _autopsy(self) -> DgraphError:
         """End the run on all workers and return what was the matter."""
         if self._client.status != "running":
-            return RunAbortedError(f"{self._spec.algorithm} ended: its client was closed")
+            return self._closed()
         await self._look()
         self._abort(str(judge(self._spec, self._errors, self._gone)))
         end = perf_counter() + GRACE
@@ -263,6 +268,11 @@ class _Vigil:
             await asyncio.sleep(PAUSE)
         await self._unless_gone(self._harvest())
         return judge(self._spec, self._errors, self._gone)
+
+    def _closed(self) -> RunAbortedError:
+        return RunAbortedError(
+            f"{self._spec.algorithm} ended: its client was closed or has lost the scheduler"
+        )
 
     def _pending(self) -> set[int]:
         return {
@@ -273,14 +283,18 @@ class _Vigil:
 
     def _abort(self, reason: str) -> None:
         """Tell all members that the run is over; releasing the futures tells them as well."""
-        told = asyncio.ensure_future(_tell(self._client, self._spec, reason))
+        workers = [
+            them.address
+            for member, them in enumerate(self._spec.members)
+            if member not in self._gone
+        ]
+        told = asyncio.ensure_future(_tell(self._client, self._spec.run, workers, reason))
         _background.add(told)
         told.add_done_callback(_background.discard)
 
 
-async def _tell(client: Client, spec: RunSpec, reason: str) -> None:
-    message = {"op": "dgraph_abort", "run": spec.run, "reason": reason}
-    workers = [member.address for member in spec.members]
+async def _tell(client: Client, run: str, workers: list[str], reason: str) -> None:
+    message = {"op": "dgraph_abort", "run": run, "reason": reason}
     scheduler: Any = client.scheduler
     with contextlib.suppress(Exception):  # the client may be closed, a worker gone
         await asyncio.wait_for(
@@ -318,18 +332,25 @@ def take(address: str, run: str, slot: int) -> DataFrame:
     if worker.address == address:
         found = plugin.outputs.get((run, slot))
     else:
-        asked = asyncio.run_coroutine_threadsafe(
-            worker.rpc(address).dgraph_take(run=run, slot=slot), plugin.loop
+        fetched = asyncio.run_coroutine_threadsafe(
+            _fetch(worker, address, run, slot), plugin.loop
         )
-        try:
-            found = asked.result()["output"]
-        except OSError:
-            found = None
+        found = fetched.result()
     if found is None:
         raise GraphLostError(
             f"the result of slot {slot} was lost with worker {address}: run the algorithm again"
         )
     return found
+
+
+async def _fetch(worker: Worker, address: str, run: str, slot: int) -> DataFrame | None:
+    """Fetch an output from another worker, None if that is gone."""
+    with contextlib.suppress(OSError):
+        if await worker.scheduler.ncores(workers=[address]):
+            answer = await worker.rpc(address).dgraph_take(run=run, slot=slot)
+            found: DataFrame | None = answer["output"]
+            return found
+    return None
 
 
 def take_partitions(
