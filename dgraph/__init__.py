@@ -10,6 +10,12 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - distances and predecessors from one vertex or several
     * - `connected_components`
       - which vertices hang together
+    * - `cdlp`
+      - communities by label propagation
+    * - `local_clustering`
+      - how many pairs of neighbours have an edge
+    * - `triangles`
+      - triangles at each vertex
     * - `dgraph.graph500`
       - the Graph500 benchmark; validation of search trees
     * - `estimate`
@@ -79,7 +85,10 @@ from dgraph import (
     topology,
 )
 from dgraph.algorithms.bfs import bfs
+from dgraph.algorithms.cdlp import cdlp
 from dgraph.algorithms.connected_components import connected_components
+from dgraph.algorithms.local_clustering import local_clustering
+from dgraph.algorithms.triangles import triangles
 from dgraph.create import from_edges, load
 from dgraph.edges import generate
 from dgraph.edges.read import read_edges
@@ -93,6 +102,7 @@ __all__ = [
     "Graph",
     "GraphLostError",
     "bfs",
+    "cdlp",
     "config",
     "connected_components",
     "estimate",
@@ -100,8 +110,10 @@ __all__ = [
     "generate",
     "graph500",
     "load",
+    "local_clustering",
     "placement",
     "read_edges",
     "topology",
+    "triangles",
 ]
 __version__ = "0.1.0"
