@@ -102,12 +102,13 @@ def test_refuses_what_is_no_client_or_a_closed_one() -> None:
 
 
 def test_a_graph_on_every_form_of_cluster(two: Client) -> None:
-    for options, slots in [
+    forms: list[tuple[Any, int]] = [
         ({}, 4),
         ({"slots": 3}, 3),
         ({"slots": 1}, 1),
         ({"virtual_slots": 7}, 7),
-    ]:
+    ]
+    for options, slots in forms:
         with dg.from_edges(PATH, client=two, **options) as g:
             assert g.slots == slots
             assert dg.bfs(g, 1).npartitions == slots
@@ -132,20 +133,21 @@ def test_a_graph_inside_a_task(two: Client) -> None:
 
 
 async def build_in_task() -> tuple[int, list[int]]:
-    g = await dg.from_edges(PATH)  # type: ignore[misc]
-    levels = await dg.bfs(g, 1)  # type: ignore[misc]
+    g: Any = await dg.from_edges(PATH)  # type: ignore[misc]
+    levels = await dg.bfs(g, 1)
     frame = await get_client().compute(levels)
     return g.num_edges, sorted(frame["distance"])
 
 
 def test_a_graph_inside_an_asynchronous_task(two: Client) -> None:
-    assert two.submit(build_in_task, pure=False).result() == (3, [0, 1, 2, 3])
+    found: Any = two.submit(build_in_task, pure=False).result()
+    assert found == (3, [0, 1, 2, 3])
 
 
 def test_an_asynchronous_client_gets_awaitables() -> None:
     async def work(client: Client) -> None:
         g: Any = await dg.from_edges(PATH, client=client)  # type: ignore[misc]
-        levels = await dg.bfs(g, 1)  # type: ignore[misc]
+        levels = await dg.bfs(g, 1)
         frame: pd.DataFrame = await client.compute(levels)
         assert sorted(frame["distance"]) == [0, 1, 2, 3]
         degrees = await client.compute(await g.degrees())
@@ -157,7 +159,7 @@ def test_an_asynchronous_client_gets_awaitables() -> None:
         sizes = await dg.estimate(PATH, client=client)  # type: ignore[misc]
         assert len(sizes) == 2
         with pytest.raises(KeyError, match="9"):
-            await dg.bfs(g, 9)  # type: ignore[misc]
+            await dg.bfs(g, 9)
         with pytest.raises(ValueError, match="float"):
             await dg.from_edges(PATH, duplicates="float", client=client)  # type: ignore[misc]
         g.close()
@@ -196,7 +198,7 @@ def test_many_threads_and_two_clients_at_once(two: Client, clients: int) -> None
 
 def test_other_work_on_the_cluster_goes_on(two: Client) -> None:
     stop = threading.Event()
-    counted = []
+    counted: list[int] = []
 
     def other() -> None:
         while not stop.is_set():
