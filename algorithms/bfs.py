@@ -241,7 +241,7 @@ def top_down(met, ranks, depth, s, out, rank, mean):  # type: ignore[no-untyped-
     many edges were pushed along.
     """
     settle(met, ranks, depth - 1, s)
-    mine, found, edges, pushed = 0, 0, 0, 0
+    mine, found, edges, pushed = 0, 0, np.int64(0), np.int64(0)
     for i in range(drain(s)):
         u = s.queue[i]
         pushed += np.int64(out.offsets[u + 1] - out.offsets[u])

@@ -11,12 +11,24 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["count_bits", "gather_bits", "lowest", "positions", "set_bits", "words"]
+__all__ = [
+    "compress_bits",
+    "count_bits",
+    "gather_bits",
+    "lowest",
+    "ones",
+    "positions",
+    "set_bits",
+    "words",
+]
 
 Bits = NDArray[np.uint64]
 
 _ONE = np.uint64(1)
 _LOW6 = np.int64(63)
+_SIX = np.uint64(6)
+_LOW = np.uint64(63)
+_ALL = ~np.uint64(0)
 
 
 def words(vertices: int) -> int:
@@ -43,6 +55,17 @@ def _count_trailing_zeros(typing_context: Any, word: Any) -> Any:
 lowest: Any = intrinsic(_count_trailing_zeros)
 
 
+def _count_ones(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(word), generate
+
+
+#: For kernels: the number of set bits of a uint64, by one instruction where there is one.
+ones: Any = intrinsic(_count_ones)
+
+
 @nb.njit(nogil=True, cache=True)
 def set_bits(bits: Bits, vertices: NDArray[np.int32]) -> None:
     """Set the bits of `vertices`."""
@@ -53,15 +76,10 @@ def set_bits(bits: Bits, vertices: NDArray[np.int32]) -> None:
 @nb.njit(nogil=True, cache=True)
 def count_bits(bits: Bits) -> int:
     """Return how many bits are set."""
-    total = np.uint64(0)
+    total = 0
     for word in bits:
-        x = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
-        x = (x & np.uint64(0x3333333333333333)) + (
-            (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
-        )
-        x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-        total += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-    return np.int64(total)  # type: ignore[return-value]  # Numba makes it an int
+        total += ones(word)
+    return total
 
 
 @nb.njit(nogil=True, cache=True)
@@ -91,3 +109,28 @@ def gather_bits(bits: Bits, vertices: NDArray[np.int32], out: Bits) -> None:
             word = np.uint64(0)
     if vertices.size & 63:
         out[vertices.size >> 6] = word
+
+
+@nb.njit(nogil=True, cache=True)
+def compress_bits(bits: Bits, mask: Bits, out: Bits) -> None:
+    """Write the bits of `bits` that `mask` selects to `out`, without gaps; overwrites `out`.
+
+    The same as :func:`gather_bits` with the positions of the mask, but it looks at words and
+    at set bits only.
+    """
+    out[:] = 0
+    at = np.uint64(0)
+    for index in range(mask.size):
+        selected = mask[index]
+        found = bits[index] & selected
+        if selected == _ALL and found:  # a whole word, as among the heavy vertices
+            out[at >> _SIX] |= found << (at & _LOW)
+            if at & _LOW:
+                out[(at >> _SIX) + _ONE] |= found >> (np.uint64(64) - (at & _LOW))
+            found = np.uint64(0)
+        while found:
+            bit = found & (~found + _ONE)
+            place = at + np.uint64(ones(selected & (bit - _ONE)))
+            out[place >> _SIX] |= _ONE << (place & _LOW)
+            found ^= bit
+        at += np.uint64(ones(selected))
