@@ -301,9 +301,8 @@ def _main(arguments: list[str] | None) -> int:
 
     try:
         with progress(Options.read().progress):
-            cli.main(arguments, prog_name="dgraph", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
+            # what it returns is None, or the code with which a command has ended itself
+            code: int | None = cli.main(arguments, prog_name="dgraph", standalone_mode=False)
     except click.ClickException as error:
         return _complain(error.format_message())
     except (KeyboardInterrupt, click.Abort):
@@ -311,7 +310,7 @@ def _main(arguments: list[str] | None) -> int:
         return 130
     except (DgraphError, OSError) as error:
         return _complain(str(error))
-    return 0
+    return code or 0
 
 
 def _complain(message: str) -> int:

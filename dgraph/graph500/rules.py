@@ -165,10 +165,10 @@ async def find_faults(
     exists = scan.known & EXISTS != 0
     found["parent edges"] = tree.finding(has_parent & ~exists)
     if weighted:
-        agrees = scan.known & AGREES != 0
-        found["tree edges"] = tree.finding(has_parent & exists & ~agrees)
+        apart = exists & (scan.known & AGREES == 0)
     else:
-        found["tree edges"] = tree.finding(await _not_one_below(ctx, shard, tree))
+        apart = await _not_one_below(ctx, shard, tree)
+    found["tree edges"] = tree.finding(has_parent & apart & (tree.level != NOTHING))
     return found, scan.traversed
 
 
@@ -186,7 +186,7 @@ def _not_in_tree(tree: Tree) -> NDArray[np.bool_]:
 
 async def _not_one_below(ctx: Context, shard: Shard, tree: Tree) -> NDArray[np.bool_]:
     """Return which vertices are not exactly one level below their parents."""
-    asked = np.flatnonzero((tree.parent >= 0) & ~tree.is_source)
+    asked = np.flatnonzero(tree.parent >= 0)
     (above,) = await ask_masters(ctx, shard, tree.parent[asked], tree.level)
     faulty = np.zeros(tree.level.size, np.bool_)
     faulty[asked] = (above == NOTHING) | (tree.level[asked] != above + 1)
@@ -259,7 +259,7 @@ def _check_arc(u, v, w, slack, level, number, parent, known, counts, ends):  # t
     here, there = level[u], level[v]
     if parent[v] == number[u]:
         known[v] |= EXISTS
-        if abs(here + w - there) <= slack:
+        if here != NOTHING and abs(here + w - there) <= slack:
             known[v] |= AGREES
     if here == NOTHING:
         return
