@@ -144,6 +144,9 @@ class Shard:
     #: The other slots, and where their groups start: ascending, unlike `group_start`.
     peers: tuple[int, ...] = field(init=False)
     peer_start: NDArray[np.int64] = field(init=False)
+    #: What algorithms made of this shard and keep for their next run, by name: rows by weight.
+    #: It is not part of the graph, and it can be dropped at any time.
+    derived: dict[str, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Derive what every superstep looks at."""
@@ -172,4 +175,5 @@ class Shard:
         edges = self.out.nbytes + (self.into.nbytes if self.into is not self.out else 0)
         routes = sum(some.nbytes for some in self.shared)
         numbers = self.rank.nbytes + self.order.nbytes + self.ids.nbytes
-        return edges + routes + numbers + self.dictionary.nbytes
+        derived = sum(int(some.nbytes) for some in self.derived.values())
+        return edges + routes + numbers + self.dictionary.nbytes + derived
