@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from dask.delayed import delayed
 from distributed import Client
 
 import dgraph as dg
@@ -98,8 +98,8 @@ def lazy(frame: pd.DataFrame, check: Check, setting: Setting) -> Any:
         cuts = [0, *itertools.accumulate(sizes)]
     pieces = [frame.iloc[a:b] for a, b in itertools.pairwise(cuts)]
     load = shuffled if given.get("reshuffle") else (lambda piece: piece)
-    delayed = [dask.delayed(load, pure=False)(piece) for piece in pieces]
-    return dd.from_delayed(delayed, meta=frame.iloc[:0], verify_meta=False)
+    made = [delayed(load, pure=False)(piece) for piece in pieces]
+    return dd.from_delayed(made, meta=frame.iloc[:0], verify_meta=False)
 
 
 def shuffled(piece: pd.DataFrame) -> pd.DataFrame:
