@@ -306,7 +306,7 @@ def connected_components(g: Graph, *, connection: str = "weak") -> DataFrame:
 
     Notes
     -----
-    Deterministic, whatever the slots and the placement. Supersteps: 1 + 2 log2(slots), twice as
+    Deterministic, whatever the slots and the placement. Supersteps: 2 + 2 log2(slots), twice as
     many if the largest components lie apart; the diameter does not matter.
 
     References

@@ -203,7 +203,8 @@ class _Half:
         else:
             sequence = np.lexsort((weight[keep], rank, row))
             target, weight = far[keep][sequence], weight[keep][sequence]
-            narrow = weight.astype(np.float32)
+            with np.errstate(over="ignore"):
+                narrow = weight.astype(np.float32)
             weight = narrow if np.array_equal(narrow, weight) else weight
         counts = np.bincount(row, minlength=len(self.groups[self.slot]))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -1,0 +1,92 @@
+"""What shortest-path searches have to know of the weights before they begin."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.context import Context
+from dgraph.engine.translate import ids_of_locals
+from dgraph.errors import EdgeValueError
+from dgraph.shard import Shard
+from dgraph.vertices.ids import ids_from_columns
+
+__all__ = ["Scale", "check_weights"]
+
+Array = NDArray[Any]
+
+
+class Scale(NamedTuple):
+    """The size of the weights of a whole graph.
+
+    Parameters
+    ----------
+    arcs : int
+        Entries of all rows.
+    spread : float
+        The mean weight divided by the square root of the mean degree of a neighbour.
+    """
+
+    arcs: int
+    spread: float
+
+
+async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> Scale:
+    """Refuse weights that a search cannot do with, and say how large they are: one exchange.
+
+    Parameters
+    ----------
+    positive : bool
+        Whether 0 is refused, too.
+
+    Raises
+    ------
+    EdgeValueError
+        On every slot alike: names an edge whose weight is negative, or 0.
+    """
+    if "weights" not in shard.derived:
+        shard.derived["weights"] = _facts(shard)
+    everywhere = np.stack([some[0] for some in await ctx.allgather(shard.derived["weights"])])
+    least = float(everywhere[:, 0].min())
+    if least < 0 or (positive and least == 0):
+        await _refuse(ctx, shard, least, positive)
+    weight, arcs, squares = everywhere[:, 1:].sum(axis=0)
+    return Scale(int(arcs), float(weight / max(np.sqrt(arcs * squares), 1.0)))
+
+
+def _facts(shard: Shard) -> NDArray[np.float64]:
+    """Return the least weight, and the sums of weights, arcs and squares of degrees."""
+    weights = shard.out.weights
+    assert weights is not None
+    degrees = np.diff(shard.out.offsets).astype(np.float64)
+    return np.array(
+        [
+            weights.min(initial=np.inf),
+            weights.sum(dtype=np.float64),
+            weights.size,
+            np.dot(degrees, degrees),
+        ]
+    )
+
+
+async def _refuse(ctx: Context, shard: Shard, least: float, positive: bool) -> NoReturn:
+    """Raise the error that names the first edge of the least weight."""
+    offsets, targets, weights = shard.out.offsets, shard.out.targets, shard.out.weights
+    assert weights is not None
+    arcs = np.flatnonzero(weights == least)[:1]
+    rows = np.searchsorted(offsets, arcs, side="right") - 1
+    rank = shard.rank[rows].min(initial=shard.num_vertices)
+    first = (await ctx.allreduce([rank], "min"))[0]
+    mine = slice(0, 1 if rank == first else 0)
+    ends = np.concatenate([rows[mine], targets[arcs[mine]]]).astype(np.int32)
+    ids = await ids_of_locals(ctx, shard, ends)
+    for columns in await ctx.allgather(*ids.to_columns()):
+        names = ids_from_columns(shard.ids.dtype, columns)
+        if len(names):
+            break
+    raise EdgeValueError(
+        f"expected weights {'above 0' if positive else 'of at least 0'}, got {least:g} on the "
+        f"edge from {names[0]!r} to {names[1]!r}; correct the weights or drop such edges"
+    )

@@ -1,0 +1,119 @@
+"""PageRank: near the dense oracle, and the same bits however the graph is spread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgraph.algorithms.pagerank import Portions, pagerank_slot
+from dgraph.errors import EdgeValueError, VertexNotFoundError
+from tests import oracles
+from tests.harness import Steps, frame_of
+from tests.reference import PlainGraph, as_ids, build, plain
+from tests.strategies import spread_graphs, spreads
+
+
+def portions(graph: PlainGraph, values: dict[int, float] | None) -> Portions | None:
+    """Return what `pagerank` makes of the values of some vertices, given by order."""
+    if values is None:
+        return None
+    numbers = np.array(list(values.values()))
+    return graph.ids.take(np.array(list(values), np.int64)), numbers / numbers.sum()
+
+
+def rank(shards: Any, *options: Any, observer: Any = None) -> pd.DataFrame:
+    return frame_of(pagerank_slot, shards, *options, observer=observer)
+
+
+@given(data=st.data(), drawn=spread_graphs())
+def test_is_near_the_oracle_and_the_same_on_any_spread(data: st.DataObject, drawn: Any) -> None:
+    graph, spread = drawn
+    number = st.floats(0.0, 10.0).map(lambda x: x + 0.1)
+    some = st.none() | st.dictionaries(st.integers(0, graph.n - 1), number, min_size=1)
+    restart, dangling = (data.draw(some) if graph.n else None for _ in range(2))
+    alpha = data.draw(st.sampled_from([0.0, 0.5, 0.85, 0.99]))
+    max_iter = data.draw(st.integers(1, 60))
+    tol = data.draw(st.sampled_from([None, 1e-1, 1e-6]))
+    weighted = data.draw(st.booleans())
+    options = (
+        alpha, portions(graph, restart), max_iter, tol, weighted, portions(graph, dangling)
+    )  # fmt: skip
+    found = rank(spread.shards(graph), *options)
+    wanted, converged = oracles.pagerank(
+        graph, alpha, restart, max_iter, tol, weighted, dangling
+    )
+    assert found["vertex"].tolist() == graph.ids.to_list()
+    np.testing.assert_allclose(found["rank"], wanted, rtol=1e-9, atol=1e-12)
+    assert found.attrs == {"converged": converged}
+    other = rank(data.draw(spreads(graph)).shards(graph), *options)
+    pd.testing.assert_frame_equal(found, other, check_exact=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_networkx_agrees(directed: bool, weighted: bool) -> None:
+    rng = np.random.default_rng(7)
+    source, target, weight = (*rng.integers(0, 300, (2, 1200)), rng.random(1200))
+    graph = plain(
+        source, target, weight, directed=directed, vertices=np.arange(310), duplicates="min"
+    )
+    whole = nx.DiGraph() if directed else nx.Graph()
+    whole.add_nodes_from(range(310))
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    assert graph.weight is not None
+    whole.add_weighted_edges_from(
+        (*pair, w) for pair, w in zip(ends, graph.weight, strict=True)
+    )
+    start = {3: 1.0, 305: 2.0}
+    wanted = nx.pagerank(
+        whole,
+        personalization=start,
+        tol=1e-14,
+        max_iter=500,
+        weight="weight" if weighted else None,
+    )
+    found = rank(build(graph, 3), 0.85, portions(graph, start), 500, 1e-12, weighted)
+    assert found["rank"].sum() == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(found["rank"], [wanted[v] for v in range(310)], atol=1e-12)
+
+
+def test_one_superstep_a_round() -> None:
+    steps = Steps()
+    found = rank(build(plain([1, 2, 3], [2, 3, 1]), 2), 0.85, None, 20, None, observer=steps)
+    assert found.attrs == {"converged": True}
+    assert steps.stages == ["ranks"] * 20
+
+
+def test_says_that_it_has_not_converged() -> None:
+    shards = build(plain([1, 2, 3, 3], [2, 3, 1, 4], directed=True), 2)
+    assert rank(shards, 0.85, None, 3, 1e-12).attrs == {"converged": False}
+    assert rank(shards, 0.85, None, 300, 1e-12).attrs == {"converged": True}
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_only_ratios_of_weights_matter(scale: float) -> None:
+    weight = np.array([1.0, 2.0, 5.0, 0.5]) * scale
+    shards = build(plain([1, 2, 3, 3], [2, 3, 1, 4], weight, directed=True), 2)
+    once = build(plain([1, 2, 3, 3], [2, 3, 1, 4], weight / scale, directed=True), 1)
+    found, wanted = (rank(some, 0.85, None, 50, None)["rank"] for some in (shards, once))
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_a_negative_weight_is_refused_and_its_edge_named(slots: int) -> None:
+    graph = plain(["a", "b", "c"], ["b", "c", "d"], [1, -2, 1], directed=True)
+    with pytest.raises(EdgeValueError, match="-2 on the edge from 'b' to 'c'"):
+        rank(build(graph, slots))
+    rank(build(graph, slots), 0.85, None, 100, 1e-6, False)
+
+
+def test_an_unknown_vertex_in_personalization_is_named() -> None:
+    graph = plain([1, 2], [2, 3])
+    with pytest.raises(VertexNotFoundError, match="77"):
+        rank(build(graph, 2), 0.85, (as_ids([1, 77]), np.array([0.5, 0.5])))
