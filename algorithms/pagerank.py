@@ -256,7 +256,7 @@ def pagerank(
     >>> g = dg.from_edges(np.array([[1, 2], [3, 2], [2, 1]]), directed=True)
     >>> pagerank(g).compute().sort_values("vertex", ignore_index=True).round(3)
        vertex   rank
-    0       1  0.463
+    0       1  0.464
     1       2  0.486
     2       3  0.050
     """
