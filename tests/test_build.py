@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from dgraph.build.meeting import _file
 from dgraph.build.merging import exact_sum
 from dgraph.build.program import build
 from dgraph.build.spec import BuildSpec
@@ -91,7 +93,7 @@ def inputs(draw: st.DrawFn) -> Input:
 def _draw_partitions(draw: st.DrawFn, rows: int) -> list[int]:
     """Cut the rows into runs, some of which may be empty."""
     cuts = sorted(draw(st.lists(st.integers(0, rows), max_size=5)))
-    return np.diff([0, *cuts, rows]).tolist()
+    return [end - begin for begin, end in pairwise([0, *cuts, rows])]
 
 
 def edge_chunks(case: Input) -> tuple[list[list[Any]], list[Any]]:
@@ -266,7 +268,7 @@ def _check_vertices(shards: list[Shard], shard: Shard, other: Shard, graph: Plai
 
 
 def _check_groups(shard: Shard, other: Shard, graph: PlainGraph, shards: list[Shard]) -> None:
-    """A group holds what occurs here, or all vertices with edges that the owner has."""
+    """Check that a group holds what occurs here, or all the owner's vertices with edges."""
     end = shard.masters
     for owner in shards:
         if owner is shard:
@@ -332,7 +334,6 @@ def test_a_larger_graph(directed: bool, weighted: bool, dense: bool) -> None:
 
 def test_edges_meet_evenly_on_the_slots() -> None:
     """A star, and hubs at regular distances: the heaviest slot has at most twice its share."""
-    from dgraph.build.meeting import _file
 
     def heaviest(first: Any, second: Any, slots: int) -> float:
         size = len(first)
@@ -344,7 +345,7 @@ def test_edges_meet_evenly_on_the_slots() -> None:
     ends = np.arange(1, 100_001)
     regular = np.random.default_rng(1).integers(0, 2**10, (2, 100_000)) * 64
     assert heaviest(np.zeros_like(ends), ends, 2) < 1.6  # half of a star is filed by its hub
-    assert heaviest(*regular, 8) < 1.3
+    assert heaviest(regular[0], regular[1], 8) < 1.3
 
 
 def test_empty_graph_of_either_kind() -> None:

@@ -97,7 +97,7 @@ def _group(
 @nb.njit(nogil=True, cache=True)
 def _counts_to_starts(counts):  # type: ignore[no-untyped-def]
     """Replace counts by where each one's entries start; return how many there are."""
-    total = 0
+    total = np.int64(0)
     for i in range(counts.size):
         count = np.int64(counts[i])
         counts[i] = total
