@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from dgraph.engine.context import Context
 from dgraph.errors import VertexNotFoundError
 from dgraph.shard import Shard
+from dgraph.shard.bits import ones, positions, set_bits, words
+from dgraph.shard.shard import WIDE
 from dgraph.vertices.ids import Ids, IntIds, concat_ids, ids_from_columns
 
 __all__ = ["ids_of_locals", "ids_of_orders", "local_of_neighbours", "masters_of"]
@@ -133,9 +135,9 @@ async def ids_of_locals(ctx: Context, shard: Shard, locals_: NDArray[np.int32]) 
     locals_ : int32 array
         Local ids, in any sequence, as often as they like.
     """
-    codes, distinct = IntIds(locals_).factorize()
+    codes, distinct = _factorize(locals_, shard.size)
     groups = zip(shard.group_start.tolist(), shard.group_size.tolist(), strict=True)
-    places = [_between(distinct.values, start, start + size) for start, size in groups]
+    places = [_between(distinct, start, start + size) for start, size in groups]
 
     def answer(slot: int, places: Array) -> Ids:
         return shard.ids.take(places if slot == shard.slot else shard.shared[slot][places])
@@ -143,6 +145,46 @@ async def ids_of_locals(ctx: Context, shard: Shard, locals_: NDArray[np.int32]) 
     found = await _ask(ctx, shard, places, answer)
     own = found.pop(shard.slot)  # the masters come first among the local ids
     return concat_ids([own, *found]).take(codes)
+
+
+def _factorize(numbers: Array, size: int) -> tuple[Array, Array]:
+    """Return where each number stands among the distinct ones, and these, ascending.
+
+    Parameters
+    ----------
+    numbers : integer array
+        From 0 to `size`.
+
+    Examples
+    --------
+    >>> _factorize(np.array([70, 3, 70], np.int32), 128)
+    (array([1, 0, 1], dtype=int32), array([ 3, 70], dtype=int32))
+    """
+    if size > 64 * numbers.size or size >= WIDE:
+        codes, distinct = IntIds(numbers).factorize()
+        return codes, distinct.values
+    # a bitmap stays in the cache, unlike a table with an entry for every number
+    bits = np.zeros(words(size), np.uint64)
+    set_bits(bits, numbers)
+    places = np.empty(numbers.size, np.int32)
+    found = np.empty(_positions_among(bits, numbers, places), np.int32)
+    positions(bits, found)
+    return places, found
+
+
+@nb.njit(nogil=True, cache=True)
+def _positions_among(bits, members, codes):  # type: ignore[no-untyped-def]
+    """Write how many bits stand before that of each member; return how many there are."""
+    before = np.empty(bits.size, np.int32)
+    total = 0
+    for word in range(bits.size):
+        before[word] = total
+        total += ones(bits[word])
+    for i in range(members.size):
+        at = np.uint64(members[i]) >> np.uint64(6)
+        below = (np.uint64(1) << np.uint64(members[i] & 63)) - np.uint64(1)
+        codes[i] = before[at] + ones(bits[at] & below)
+    return total
 
 
 async def ids_of_orders(ctx: Context, shard: Shard, orders: Array) -> Ids:
@@ -153,9 +195,9 @@ async def ids_of_orders(ctx: Context, shard: Shard, orders: Array) -> Ids:
     orders : array
         Of any vertices of the graph, as often as they like.
     """
-    codes, distinct = IntIds(orders).factorize()
+    codes, distinct = _factorize(orders, shard.num_vertices)
     blocks = pairwise(shard.dictionary.cuts.tolist())
-    places = [_between(distinct.values, low, high) for low, high in blocks]
+    places = [_between(distinct, low, high) for low, high in blocks]
     found = await _ask(ctx, shard, places, lambda _, some: shard.dictionary.ids.take(some))
     return concat_ids(found).take(codes)
 
