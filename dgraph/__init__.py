@@ -16,6 +16,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - how many pairs of neighbours have an edge
     * - `triangles`
       - triangles at each vertex
+    * - `core_number`
+      - the largest k for which a vertex is in the k-core
     * - `dgraph.graph500`
       - the Graph500 benchmark; validation of search trees
     * - `estimate`
@@ -87,6 +89,7 @@ from dgraph import (
 from dgraph.algorithms.bfs import bfs
 from dgraph.algorithms.cdlp import cdlp
 from dgraph.algorithms.connected_components import connected_components
+from dgraph.algorithms.core_number import core_number
 from dgraph.algorithms.local_clustering import local_clustering
 from dgraph.algorithms.triangles import triangles
 from dgraph.create import from_edges, load
@@ -105,6 +108,7 @@ __all__ = [
     "cdlp",
     "config",
     "connected_components",
+    "core_number",
     "estimate",
     "from_edges",
     "generate",
