@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 import time
@@ -165,9 +164,12 @@ async def slow(ctx: Context, held: Any, seconds: float) -> int:
     return os.getpid()
 
 
-async def launch_on(client: Client, spec: RunSpec) -> RunResult:
-    """Launch in a task of the running loop, so that it can be cancelled."""
-    return await asyncio.create_task(launch(client, spec))
+async def steady(ctx: Context, held: Any, seconds: float) -> None:
+    """Do supersteps for so long."""
+    ctx.stage = "steady"
+    end = time.monotonic() + seconds
+    while not (await ctx.allreduce([ctx.slot == 0 and time.monotonic() > end]))[0]:
+        time.sleep(0.001)
 
 
 class Odd(Exception):

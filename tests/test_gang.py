@@ -12,6 +12,7 @@ from typing import Any
 import dask
 import numpy as np
 import pytest
+from dask.base import annotate
 from distributed import Client, LocalCluster, get_client
 
 from dgraph.engine.launch import launch, take_partitions
@@ -19,6 +20,7 @@ from dgraph.engine.members import find_members, lay_out
 from dgraph.engine.plugin import Plugin, find_plugin
 from dgraph.engine.spec import Member
 from dgraph.errors import OptionError
+from dgraph.events import History, RunEnded, RunStarted, SuperstepDone, listening
 from tests import gangs
 from tests.gangs import FORMS, cluster, members_of, run, soon, spec_of
 
@@ -261,6 +263,30 @@ def test_launch_is_quick(embedded: Gang) -> None:
         run(client, members, gangs.total)
         times.append(time.perf_counter() - began)
     assert min(times) < 0.05
+
+
+def test_progress_is_told(embedded: Gang) -> None:
+    client, members = embedded
+    with listening(History()) as history:
+        run(client, members, gangs.steady, 1.3)
+    started, *steps, ended = history.events
+    assert isinstance(started, RunStarted)
+    assert isinstance(ended, RunEnded)
+    assert [type(step) for step in steps] == [SuperstepDone] * len(steps)
+    assert {step.stage for step in steps if isinstance(step, SuperstepDone)} == {"steady"}
+
+
+def test_annotations_of_the_user_are_not_for_runs(embedded: Gang) -> None:
+    client, members = embedded
+    with annotate(resources={"unobtainable": 1}):
+        spec = spec_of(members, gangs.frame, keeps="frame")
+        result = client.sync(launch, client, spec)
+        frames = client.gather(client.sync(as_coroutine, take_partitions, client, spec, result))
+    assert len(frames) == 2
+
+
+async def as_coroutine(function: Any, *arguments: Any) -> Any:
+    return function(*arguments)
 
 
 def test_wrong_transport_is_an_option_error(embedded: Gang) -> None:

@@ -4,6 +4,7 @@
 
     launch   on the client: pick the workers, start one pinned task on each, wait, report
     members  on the client: which workers host which slots
+    vigil    on the client: wait, look after lost workers, end what has to end
     plugin   on a worker: holds shards, answers the client
     gang     in the pinned task: joins the other workers, hosts this worker's slots
     failure  who noticed what, and the one error that the user sees

@@ -114,7 +114,7 @@ class _Gang:
         hub = Hub(
             programs, spec.members[self.me].threads, self.links, recorder, self.why_cancelled
         )
-        self.seat.hub = hub
+        self.seat.hub, self.seat.recorder = hub, recorder
         recorder.start()
         results = hub.run()
         first = contexts[slots[0]]

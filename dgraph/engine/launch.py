@@ -4,33 +4,35 @@
 
     launch ──submit──> one pinned task on every worker ──> gang.host
        │                                                      │ (supersteps: no scheduler)
-       └─── wait, look after lost workers <──── Outcome ──────┘
+       └─── vigil: wait, look after lost workers <─ Outcome ──┘
                   └──> RunResult: record, values, futures
 
-Everything here is a coroutine that runs on the client's event loop.
+All this happens on the client's event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import secrets
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from distributed import CancelledError, Client, Future, Worker
 from distributed.client import _wait as wait  # the public one wants a default client
 
 from dgraph.config import Options
-from dgraph.engine.failure import judge, unpack_error
 from dgraph.engine.gang import Outcome, host
 from dgraph.engine.plugin import find_plugin
 from dgraph.engine.records import RunRecord, merge
 from dgraph.engine.spec import Member, RunSpec
-from dgraph.errors import DgraphError, GraphLostError, OptionError, RunAbortedError
+from dgraph.engine.vigil import Vigil
+from dgraph.errors import GraphLostError, OptionError
 from dgraph.events import RunEnded, RunStarted, notify
 from dgraph.topology import Topology
 
@@ -39,25 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RunResult", "launch", "make_spec", "take", "take_partitions"]
 
-#: Seconds between two looks at which workers are still there.
-LOOK = 1.0
-
-#: Seconds in which the other members end once one has: they end in the same superstep.
-TOGETHER = 0.25
-
-#: Seconds that members get to end after they were told to abort, before they are given up.
-GRACE = 5.0
-
 #: Runs come before other work that waits on the same workers: they hold up all of them.
 PRIORITY = 100
-
-#: Seconds between two looks at members that should end.
-PAUSE = 0.05
-
-T = TypeVar("T")
-
-#: Tasks that tell workers of an abort; asyncio itself holds its tasks weakly only.
-_background: set[asyncio.Task[None]] = set()
 
 
 @dataclass(frozen=True)
@@ -132,8 +117,9 @@ async def launch(client: Client, spec: RunSpec) -> RunResult:
     began = perf_counter()
     notify(RunStarted(spec.run, spec.algorithm, spec.slots))
     try:
-        futures = _submit(client, spec)
-        outcomes = await _Vigil(client, spec, futures).outcomes()
+        # In a context of its own: what the user annotates is not meant for these tasks.
+        futures = contextvars.Context().run(_submit, client, spec)
+        outcomes = await Vigil(client, spec, futures).outcomes()
     except BaseException as error:
         seconds = perf_counter() - began
         notify(
@@ -176,139 +162,6 @@ def _submit(client: Client, spec: RunSpec) -> list[Future[Outcome]]:
         )
         for member, them in enumerate(spec.members)
     ]
-
-
-class _Vigil:
-    """Wait for the pinned tasks of a run, and see to it that all end if one does."""
-
-    def __init__(
-        self, client: Client, spec: RunSpec, futures: Sequence[Future[Outcome]]
-    ) -> None:
-        self._client = client
-        self._spec = spec
-        self._futures = futures
-        self._outcomes: dict[int, Outcome] = {}
-        self._errors: dict[int, BaseException] = {}
-        self._gone: set[int] = set()
-
-    async def outcomes(self) -> list[Outcome]:
-        """Return the outcomes of all members, or raise the one error that counts."""
-        try:
-            await self._unless_gone(self._until_ended())
-        except asyncio.CancelledError:
-            if self._client.status != "running":  # closing, it cancels what runs on its loop
-                raise self._closed() from None
-            self._abort("it was cancelled")
-            raise
-        except Exception:
-            if self._client.status == "running":
-                raise
-        if self._errors or len(self._outcomes) < len(self._futures):
-            raise await self._autopsy()
-        return [self._outcomes[member] for member in range(len(self._futures))]
-
-    async def _until_ended(self) -> None:
-        """Wait until all members have ended, or one has failed."""
-        with contextlib.suppress(CancelledError):
-            await wait(self._futures, return_when="FIRST_COMPLETED")
-        while self._pending() and not self._errors:
-            with contextlib.suppress(CancelledError, TimeoutError):
-                await wait(self._futures, timeout=TOGETHER)
-            await self._harvest()
-        await self._harvest()
-
-    async def _unless_gone(self, waiting: Coroutine[Any, Any, None]) -> None:
-        """Wait, but no longer than all workers of the run are there.
-
-        A pinned task whose worker is gone would wait for ever, and so would who waits for it.
-        """
-        task = asyncio.ensure_future(waiting)
-        try:
-            while not (await asyncio.wait({task}, timeout=LOOK))[0]:
-                if self._client.status != "running" or await self._look():
-                    return
-            task.result()
-        finally:
-            task.cancel()
-
-    async def _look(self) -> set[int]:
-        """Return the members whose worker has left the cluster."""
-        addresses = [member.address for member in self._spec.members]
-        scheduler: Any = self._client.scheduler
-        there = await scheduler.ncores(workers=addresses)
-        self._gone = {
-            member for member, address in enumerate(addresses) if address not in there
-        }
-        return self._gone
-
-    async def _harvest(self) -> None:
-        """Fetch the outcomes of members that have ended and are still there."""
-        finished = []
-        for member, future in enumerate(self._futures):
-            if member in self._outcomes or member in self._errors or member in self._gone:
-                continue
-            if future.status == "finished":
-                finished.append(member)
-            elif future.status in ("error", "cancelled"):
-                self._errors[member] = await _error_of(future)
-        outcomes = await self._client.gather([self._futures[member] for member in finished])
-        for member, outcome in zip(finished, outcomes, strict=True):
-            self._outcomes[member] = outcome
-            if outcome.error is not None:
-                self._errors[member] = unpack_error(outcome.error)
-
-    async def _autopsy(self) -> DgraphError:
-        """End the run on all workers and return what was the matter."""
-        if self._client.status != "running":
-            return self._closed()
-        await self._look()
-        self._abort(str(judge(self._spec, self._errors, self._gone)))
-        end = perf_counter() + GRACE
-        while self._pending() - await self._look() and perf_counter() < end:
-            await asyncio.sleep(PAUSE)
-        await self._unless_gone(self._harvest())
-        return judge(self._spec, self._errors, self._gone)
-
-    def _closed(self) -> RunAbortedError:
-        return RunAbortedError(
-            f"{self._spec.algorithm} ended: its client was closed or has lost the scheduler"
-        )
-
-    def _pending(self) -> set[int]:
-        return {
-            member
-            for member, future in enumerate(self._futures)
-            if future.status in ("pending", "lost")
-        }
-
-    def _abort(self, reason: str) -> None:
-        """Tell all members that the run is over; releasing the futures tells them as well."""
-        workers = [
-            them.address
-            for member, them in enumerate(self._spec.members)
-            if member not in self._gone
-        ]
-        told = asyncio.ensure_future(_tell(self._client, self._spec.run, workers, reason))
-        _background.add(told)
-        told.add_done_callback(_background.discard)
-
-
-async def _tell(client: Client, run: str, workers: list[str], reason: str) -> None:
-    message = {"op": "dgraph_abort", "run": run, "reason": reason}
-    scheduler: Any = client.scheduler
-    with contextlib.suppress(Exception):  # the client may be closed, a worker gone
-        await asyncio.wait_for(
-            scheduler.broadcast(msg=message, workers=workers, on_error="ignore"), GRACE
-        )
-
-
-async def _error_of(future: Future[Outcome]) -> BaseException:
-    """Return why a task failed that should have returned an outcome."""
-    if future.status == "cancelled":
-        return RunAbortedError("its task was cancelled")
-    error = await future._exception()
-    assert isinstance(error, BaseException)
-    return error
 
 
 def take(address: str, run: str, slot: int) -> DataFrame:
@@ -362,24 +215,26 @@ def take_partitions(
     it fetches its output. A result that is lost later is an error, because an output cannot be
     made again, and never a hang.
     """
-    partitions = [
-        client.submit(
-            take,
-            member.address,
-            spec.run,
-            slot,
-            key=f"dgraph-{spec.run}-partition-{slot}",
+    partitions = contextvars.Context().run(_submit_takes, client, spec)
+    loop: Any = client.loop
+    loop.add_callback(_hold, result.futures, partitions)
+    return partitions
+
+
+def _submit_takes(client: Client, spec: RunSpec) -> list[Future[DataFrame]]:
+    return [
+        future
+        for member in spec.members
+        for future in client.map(
+            partial(take, member.address, spec.run),
+            member.slots,
+            key=[f"dgraph-{spec.run}-partition-{slot}" for slot in member.slots],
             workers=[member.address],
             allow_other_workers=True,
             pure=False,
             priority=PRIORITY,
         )
-        for member in spec.members
-        for slot in member.slots
     ]
-    loop: Any = client.loop
-    loop.add_callback(_hold, result.futures, partitions)
-    return partitions
 
 
 async def _hold(futures: Sequence[Future[Outcome]], partitions: list[Future[Any]]) -> None:

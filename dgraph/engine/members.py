@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
+from time import monotonic
 from typing import Any
 
 from distributed import Client
@@ -13,7 +15,7 @@ from distributed import Client
 from dgraph.config import Options
 from dgraph.engine.plugin import Plugin
 from dgraph.engine.spec import Member
-from dgraph.errors import JoinTimeoutError, OptionError
+from dgraph.errors import JoinTimeoutError, OptionError, RunError
 from dgraph.topology import Topology
 
 __all__ = ["find_members", "lay_out", "topology_of"]
@@ -22,6 +24,9 @@ Identity = Mapping[str, Any]
 
 #: Seconds in which a worker answers that is not stuck.
 PROMPT = 2
+
+#: Seconds between two looks for workers that are just starting.
+PAUSE = 0.05
 
 
 async def find_members(
@@ -49,6 +54,8 @@ async def find_members(
         If there are fewer threads than `slots`.
     JoinTimeoutError
         If there is no worker, or one does not answer.
+    RunError
+        If one cannot import dgraph.
     """
     limit = (options or Options.read()).join_timeout
     try:
@@ -64,18 +71,22 @@ async def find_members(
 
 async def _identities(client: Client) -> dict[str, Identity]:
     """Return who the workers are, by address, once there is at least one that can work."""
-    await client.register_plugin(Plugin())
+    with contextlib.suppress(OSError):  # a worker that is just leaving
+        await client.register_plugin(Plugin())
     scheduler: Any = client.scheduler
+    began = monotonic()
     while True:
         found = await scheduler.broadcast(msg={"op": "dgraph_identity"}, on_error="ignore")
-        identities = {
-            address: identity
-            for address, identity in found.items()
-            if identity is not None and identity["ready"]
-        }
-        if identities:
-            return await _confirm_hosts(scheduler, identities)
-        await asyncio.sleep(0.1)
+        strange = [address for address, identity in found.items() if identity is None]
+        if strange and monotonic() - began > PROMPT:
+            raise RunError(
+                f"worker {strange[0]} does not know dgraph: install the client's version of "
+                "dask-dgraph on all workers, and see their logs"
+            )
+        ready = {address: who for address, who in found.items() if who and who["ready"]}
+        if ready and not strange:
+            return await _confirm_hosts(scheduler, ready)
+        await asyncio.sleep(PAUSE)
 
 
 async def _confirm_hosts(

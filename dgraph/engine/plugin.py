@@ -23,6 +23,7 @@ from distributed import Status, Worker, WorkerPlugin, get_worker
 from distributed.comm.core import Comm
 from distributed.protocol.serialize import to_serialize
 
+from dgraph.engine.records import Recorder
 from dgraph.engine.store import Store
 from dgraph.errors import GraphLostError, RunAbortedError
 from dgraph.exchange.hub import Hub
@@ -57,6 +58,7 @@ class Seat:
         self.inboxes = {member: Inbox(self.waker) for member in members}
         self.reason: str | None = None
         self.hub: Hub | None = None
+        self.recorder: Recorder | None = None
 
     def admits(self, token: bytes, member: int) -> bool:
         """Return whether a member that presents this token may send here."""
@@ -100,6 +102,7 @@ class Plugin(WorkerPlugin):
             dgraph_identity=self.identity,
             dgraph_reach=self.reach,
             dgraph_ping=self.ping,
+            dgraph_progress=self.progress,
             dgraph_abort=self.abort,
             dgraph_take=self.take,
             dgraph_channel=self.channel,
@@ -168,6 +171,11 @@ class Plugin(WorkerPlugin):
     def ping(self, run: str) -> bool:
         """Say whether this worker takes part in a run."""
         return run in self.seats
+
+    def progress(self, run: str) -> tuple[int, str, float] | None:
+        """Say how many supersteps a run has ended here, in which stage, and how fast."""
+        seat = self.seats.get(run)
+        return None if seat is None or seat.recorder is None else seat.recorder.latest
 
     def abort(self, run: str, reason: str) -> bool:
         """End a run; say whether this worker took part in it."""

@@ -117,15 +117,23 @@ class Recorder:
                     counts[at] += 1
                     counts[at + levels] += frame.count
                     counts[at + 2 * levels] += frame.nbytes
-        self._stage.append(self._stages.setdefault(stage, len(self._stages)))
         self._counts.extend(counts)
         self._times.extend((sum(compute.values()), exchange, elapsed))
+        self._stage.append(self._stages.setdefault(stage, len(self._stages)))
 
     def _levels_of(self, slot: int) -> list[int]:
         """Return the levels at which a slot meets the others, asked for when first needed."""
         levels: list[int] = self._topology.levels(slot).tolist()
         self._level[slot] = levels
         return levels
+
+    @property
+    def latest(self) -> tuple[int, str, float] | None:
+        """The last superstep that was noted, its stage and its seconds; from any thread."""
+        ended = len(self._stage)
+        if not ended:
+            return None
+        return ended - 1, list(self._stages)[self._stage[ended - 1]], self._times[3 * ended - 1]
 
     def log(self, last_stage: str) -> Log:
         """Return what was noted, once the run has ended in `last_stage`."""
