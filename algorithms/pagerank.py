@@ -101,7 +101,7 @@ async def pagerank_slot(
     shares, following = (
         np.zeros(shard.size, np.int64 if weights is None else np.float64) for _ in range(2)
     )
-    change, dangling, converged = 0, share_all(s, weights, shares), tol is None
+    change, dangling, converged = 0, share_all(s, weights, shares), False
     for round_ in range(max_iter):
         await ctx.broadcast(shard, shares, vote=(change, dangling))
         change, dangling = ctx.vote.tolist()
@@ -110,9 +110,10 @@ async def pagerank_slot(
             break
         change, dangling = pull(rows, weights, alpha, dangling / GRID, shares, s, following)
         shares, following = following, shares
-    if not converged and tol is not None:
-        converged = (await ctx.allreduce((change,)))[0] / GRID < tol
-    ctx.notes["converged"] = bool(converged)
+    else:
+        change = int((await ctx.allreduce((change,)))[0])
+        converged = tol is None or change / GRID < tol
+    ctx.notes["converged"] = converged
     return {"rank": Plain(s.rank)}
 
 

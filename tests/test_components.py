@@ -70,3 +70,12 @@ def test_a_long_path_takes_few_supersteps(slots: int, placement: str) -> None:
     found = frame_of(connected_components_slot, build(graph, slots, owner), observer=steps)
     assert (found["component"] == 0).all()
     assert steps.count() < 20
+
+
+def test_a_path_of_a_million_vertices() -> None:
+    n, steps = 1_000_000, Steps()
+    graph = plain(np.arange(n - 1), np.arange(1, n))
+    owner = np.random.default_rng(0).integers(0, 6, n)
+    found = frame_of(connected_components_slot, build(graph, 6, owner), observer=steps)
+    assert (found["component"] == 0).all()
+    assert steps.count() == 2 + 2 * 3
