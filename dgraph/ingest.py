@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from dask.delayed import Delayed, delayed
-from distributed import Client, Future
+from distributed import Client, Future, wait
 
 from dgraph.build.program import build
 from dgraph.build.spec import BuildSpec
@@ -47,6 +47,9 @@ T = TypeVar("T")
 
 #: Seconds between two looks at which workers are still there.
 LOOK = 1.0
+
+#: Partitions that are on their way from the client to a worker, or absorbed there, at a time.
+IN_FLIGHT = 4
 
 
 class Input(Protocol):
@@ -288,31 +291,47 @@ async def absorb(home: Home, inputs: Iterable[Input], chunks: list[Future[Receip
     Exception
         What computing a partition raised, as it is.
     """
+    await _while_all_there(home, _absorb_all(home, inputs, chunks))
+
+
+async def _absorb_all(
+    home: Home, inputs: Iterable[Input], chunks: list[Future[Receipt]]
+) -> None:
+    turn = asyncio.Semaphore(IN_FLIGHT * len(home.addresses))
     for some in inputs:
-        first = len(chunks)
+        numbers = range(len(chunks), len(chunks) + len(some.parts))
+        numbered = list(zip(numbers, some.parts, strict=True))
         if some.parts and isinstance(some.parts[0], Delayed):
             tasks = [
                 delayed(_absorb, pure=False)(part, some.spec, home.name, number)
-                for number, part in enumerate(some.parts, first)
+                for number, part in numbered
             ]
             chunks += home.client.compute(
                 tasks, workers=home.addresses, allow_other_workers=False
             )
         else:
-            for number, part in enumerate(some.parts, first):
-                chunks.append(await _absorb_here(home, part, some.spec, number))
-    await _while_all_there(home, _all_done(chunks))
+            chunks += await asyncio.gather(
+                *(
+                    _absorb_here(home, part, some.spec, number, turn)
+                    for number, part in numbered
+                )
+            )
+    for done in asyncio.as_completed(map(_done, chunks)):
+        await done
 
 
 async def _absorb_here(
-    home: Home, part: Any, spec: ChunkSpec | VertexSpec, number: int
+    home: Home, part: Any, spec: ChunkSpec | VertexSpec, number: int, turn: asyncio.Semaphore
 ) -> Future[Receipt]:
-    """Send a partition that is here to a worker, in turn, and absorb it there."""
+    """Send a partition that is here to a worker, and absorb it there."""
     address = home.addresses[number % len(home.addresses)]
-    sent = await home.client.scatter(part, workers=[address], hash=False)
-    return home.client.submit(
-        _absorb, sent, spec, home.name, number, workers=[address], pure=False
-    )
+    async with turn:
+        sent = await home.client.scatter(part, workers=[address], hash=False)
+        chunk = home.client.submit(
+            _absorb, sent, spec, home.name, number, workers=[address], pure=False
+        )
+        await wait(chunk)
+    return chunk
 
 
 def _absorb(part: Any, spec: ChunkSpec | VertexSpec, graph: str, number: int) -> Receipt:
@@ -326,13 +345,8 @@ def _absorb(part: Any, spec: ChunkSpec | VertexSpec, graph: str, number: int) ->
     return receipt
 
 
-async def _all_done(futures: Sequence[Future[Any]]) -> None:
-    """Wait for all futures, or raise what the first that fails raised."""
-    for future in asyncio.as_completed([_done(future) for future in futures]):
-        await future
-
-
 async def _done(future: Future[Any]) -> None:
+    """Wait for a future, or raise what its task raised."""
     await future
 
 
