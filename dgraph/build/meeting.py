@@ -25,6 +25,7 @@ from dgraph.build.spec import BuildSpec
 from dgraph.edges.chunk import EdgeChunk
 from dgraph.engine.context import Context
 from dgraph.shard import number_dtype
+from dgraph.shard.memory import give_back
 
 __all__ = [
     "Filed",
@@ -102,7 +103,9 @@ async def file_edges(
                 held.append(columns)
                 _count_rows(columns[0], counts)
     pieces.close()
-    return _by_row(held, counts, spec)
+    filed = _by_row(held, counts, spec)
+    give_back(2 * filed.columns.nbytes)
+    return filed
 
 
 def _encoded(

@@ -56,7 +56,6 @@ class _Phases:
 
     def begin(self, stage: str) -> None:
         """End the stage that runs and begin another."""
-        give_back()
         now = perf_counter()
         if self._ctx.stage:
             self.seconds[self._ctx.stage] = now - self._began
@@ -115,7 +114,9 @@ async def build(
     del numbering, vertices, asked, rank, owner
     phases.begin("settling")
     arcs, seen = await settle_edges(ctx, filed, touch, seat, seats, spec.directed)
+    freed = filed.columns.nbytes + touch.bits.nbytes + seat.nbytes
     del filed, touch, seat
+    give_back(freed)
     phases.begin("routes")
     shard = await _assemble(
         ctx, phases, arcs, seen, masters, seats, dictionary, num_edges, spec

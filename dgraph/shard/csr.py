@@ -58,7 +58,7 @@ def compress(blocks: list[Pieces], masters: int, by_rank: NDArray[np.int32]) -> 
     for pieces in blocks:
         held, held_weights = _group(pieces, ends, weights)
         _append(by_rank, ends, held, held_weights, at, targets, weights)
-        give_back()
+        give_back(held.size * (8 + (0 if weights is None else weights.itemsize)))
     return Adjacency(offsets, targets, weights)
 
 

@@ -14,14 +14,23 @@ from typing import Any
 __all__ = ["give_back"]
 
 
-def give_back() -> None:
+#: Bytes from which on it is worth to walk the heaps, which takes about a millisecond.
+WORTH = 1 << 23
+
+
+def give_back(freed: int) -> None:
     """Return the freed memory of this process to the system, where the C library can.
+
+    Parameters
+    ----------
+    freed : int
+        Bytes that the caller has let go of; if they are few, nothing is done.
 
     Examples
     --------
-    >>> give_back()
+    >>> give_back(0)
     """
-    trim = _malloc_trim()
+    trim = _malloc_trim() if freed >= WORTH else None
     if trim is not None:
         trim(0)
 
