@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from dask.delayed import Delayed, delayed
-from distributed import Client, Future, wait
+from distributed import Client, Future
 
 from dgraph.build.program import build
 from dgraph.build.spec import BuildSpec
@@ -330,7 +331,7 @@ async def _absorb_here(
         chunk = home.client.submit(
             _absorb, sent, spec, home.name, number, workers=[address], pure=False
         )
-        await wait(chunk)
+        await _settled(chunk)
     return chunk
 
 
@@ -343,6 +344,12 @@ def _absorb(part: Any, spec: ChunkSpec | VertexSpec, graph: str, number: int) ->
         chunk, receipt = make_vertex_chunk(part, spec, number)
     find_plugin().keep_chunk(graph, number, chunk)
     return receipt
+
+
+async def _settled(future: Future[Any]) -> None:
+    """Wait until a future is done, well or not; `distributed.wait` asks the default client."""
+    with suppress(Exception):
+        await future
 
 
 async def _done(future: Future[Any]) -> None:
