@@ -40,6 +40,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms.strong_components import strong_components_slot
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
@@ -291,8 +292,10 @@ def connected_components(g: Graph, *, connection: str = "weak") -> DataFrame:
     Parameters
     ----------
     g : Graph
-    connection : {"weak"}
-        Weakly connected components: the direction of edges does not matter.
+    connection : {"weak", "strong"}
+        Weakly connected: the direction of edges does not matter. Strongly connected: from each
+        vertex of the component there is a path to each other one. In an undirected graph they
+        are the same.
 
     Returns
     -------
@@ -307,12 +310,15 @@ def connected_components(g: Graph, *, connection: str = "weak") -> DataFrame:
     Notes
     -----
     Deterministic, whatever the slots and the placement. Supersteps: 2 + 2 log2(slots), twice as
-    many if the largest components lie apart; the diameter does not matter.
+    many if the largest components lie apart; the diameter does not matter. Strong components
+    take those of a few searches.
 
     References
     ----------
     Sutton, Ben-Nun, Barak: Optimizing parallel graph connectivity computation via subgraph
-    sampling, IPDPS 2018, doi:10.1109/IPDPS.2018.00012
+    sampling, IPDPS 2018, doi:10.1109/IPDPS.2018.00012. Strong: Slota, Rajamanickam, Madduri:
+    BFS and coloring-based parallel algorithms for strongly connected components and related
+    problems, IPDPS 2014, doi:10.1109/IPDPS.2014.64
 
     Examples
     --------
@@ -321,9 +327,13 @@ def connected_components(g: Graph, *, connection: str = "weak") -> DataFrame:
     >>> connected_components(g).compute().sort_values("vertex")["component"].tolist()
     [1, 1, 1, 8, 8]
     """
-    if connection != "weak":
-        raise OptionError(f"connection must be 'weak', not {connection!r}")
+    if connection not in ("weak", "strong"):
+        raise OptionError(f"connection must be 'weak' or 'strong', not {connection!r}")
+    strong = connection == "strong" and isinstance(g, Graph) and g.directed
     found: DataFrame = run_algorithm(
-        g, "connected_components", connected_components_slot, columns={"component": VERTEX}
+        g,
+        "connected_components",
+        strong_components_slot if strong else connected_components_slot,
+        columns={"component": VERTEX},
     )
     return found

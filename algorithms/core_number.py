@@ -22,8 +22,8 @@ Encodings: `estimate` int32 over the local ids; that of a proxy is the last one 
 never too low. `awake` is a bitmap of masters, `marks` of proxies to wake.
 
 Cost: supersteps: as many as estimates fall one after another across slots: tens in networks
-with hubs, up to half its length on a path. Messages: an estimate for each proxy of a vertex that
-has changed, and a bit for each proxy that may lose support.
+with hubs, up to half its length on a path. Messages: an estimate for each proxy of a vertex
+that has changed, and a bit for each proxy that may lose support.
 
 References
 ----------

@@ -1,0 +1,95 @@
+"""Strongly connected components of a graph that one slot has as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["smallest_members", "tarjan"]
+
+Array = NDArray[Any]
+
+
+def smallest_members(vertices: Array, names: Array, sources: Array, targets: Array) -> Array:
+    """Return for each vertex the smallest name in its strong component.
+
+    Parameters
+    ----------
+    vertices, names : arrays
+        Numbers of the vertices, and what they are called in the answer.
+    sources, targets : arrays
+        Arcs between `vertices`.
+
+    Examples
+    --------
+    >>> sources, targets = np.array([7, 3, 5]), np.array([3, 7, 7])
+    >>> smallest_members(np.array([7, 3, 5]), np.array([20, 30, 10]), sources, targets)
+    array([20, 20, 10])
+    """
+    sequence = np.argsort(vertices)
+    known = vertices[sequence]
+    rows = np.searchsorted(known, sources)
+    by_row = np.argsort(rows, kind="stable")
+    heads = np.searchsorted(known, targets[by_row])
+    offsets = np.searchsorted(rows[by_row], np.arange(vertices.size + 1))
+    component = tarjan(offsets, heads)
+    smallest = np.full(vertices.size, names.max(initial=0), names.dtype)
+    np.minimum.at(smallest, component, names[sequence])
+    answer = np.empty_like(names)
+    answer[sequence] = smallest[component]
+    return answer
+
+
+@nb.njit(nogil=True, cache=True)
+def tarjan(offsets, heads):  # type: ignore[no-untyped-def]
+    """Give strong components numbers: Tarjan's algorithm with a stack of its own.
+
+    R. Tarjan: Depth-first search and linear graph algorithms, SIAM J. Comput. 1, 1972,
+    doi:10.1137/0201010
+
+    Examples
+    --------
+    >>> tarjan(np.array([0, 1, 2, 3]), np.array([1, 0, 0]))
+    array([0, 0, 1])
+    """
+    n = offsets.size - 1
+    component = np.full(n, -1, np.int64)
+    number = np.zeros(n, np.int64)  # 0: not visited
+    low_link = np.zeros(n, np.int64)
+    at = offsets[:-1].copy()  # the next arc of each vertex
+    path, points = np.empty(n, np.int64), np.empty(n, np.int64)
+    count, visited, depth, height = 0, 0, 0, 0
+    for start in range(n):
+        if number[start]:
+            continue
+        path[0], depth = start, 1
+        while depth:
+            v = path[depth - 1]
+            if not number[v]:
+                visited += 1
+                number[v] = low_link[v] = visited
+                points[height] = v
+                height += 1
+            descends = False
+            while at[v] < offsets[v + 1]:
+                w = heads[at[v]]
+                if not number[w]:
+                    path[depth] = w
+                    depth += 1
+                    descends = True
+                    break
+                if component[w] < 0:
+                    low_link[v] = min(low_link[v], low_link[w])
+                at[v] += 1
+            if descends:
+                continue
+            depth -= 1
+            if low_link[v] == number[v]:  # the root of a component: what is above it
+                while component[v] < 0:
+                    height -= 1
+                    component[points[height]] = count
+                count += 1
+    return component
