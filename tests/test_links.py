@@ -199,12 +199,15 @@ def test_bytes_that_are_no_bundle_are_refused() -> None:
     there.close()
 
 
-def test_unaligned_buffers_from_a_comm_become_aligned() -> None:
-    head, column = encode(RUN, 0, [Frame(0, 1, (np.arange(5),), 5)], NO_VOTE, "sum")
-    shifted = memoryview(b"x" + bytes(column))[1:]
-    (frame,) = _decode([head, shifted], RUN).frames
-    assert frame.columns[0].flags.aligned
-    assert frame.columns[0].tolist() == [0, 1, 2, 3, 4]
+@pytest.mark.parametrize("length", [5, 5000])
+def test_unaligned_buffers_from_a_comm_become_aligned(length: int) -> None:
+    columns = (np.arange(3, dtype=np.int8), np.arange(length), np.zeros(0), np.arange(length))
+    buffers = encode(RUN, 0, [Frame(0, 1, columns, 5)], NO_VOTE, "sum")
+    assert len(buffers) == (1 if length == 5 else 4)
+    shifted = [memoryview(b"x" + bytes(buffer))[1:] for buffer in buffers]
+    (frame,) = _decode(shifted, RUN).frames
+    assert all(column.flags.aligned for column in frame.columns)
+    assert same(frame, Frame(0, 1, columns, 5))
 
 
 def test_inbox_ends_after_its_last_bundle() -> None:

@@ -39,6 +39,10 @@ ABORT = len(OPS)
 _CODE = {op: code for code, op in enumerate(OPS)}
 _PREFIX = struct.Struct("<IIqIIq")
 PREFIX_SIZE = _PREFIX.size
+
+#: Up to so many bytes are cheaper to copy than to hand over as buffers of their own.
+SMALL = 4096
+
 _NO_VOTE = np.zeros(0, np.int64)
 
 
@@ -76,21 +80,27 @@ def encode(
 ) -> list[memoryview]:
     """Return the buffers of a bundle: prefix and head, then the columns that are not empty.
 
+    Columns that are small altogether follow the head in its buffer.
+
     Examples
     --------
     >>> frame = Frame(0, 1, (np.arange(3, dtype=np.int32),), 3)
-    >>> buffers = encode(7, 2, [frame], np.array([5]), "sum")
-    >>> [buffer.nbytes for buffer in buffers]
-    [96, 12]
+    >>> [buffer.nbytes for buffer in encode(7, 2, [frame], np.array([5]), "sum")]
+    [108]
+    >>> frame = Frame(0, 1, (np.arange(3000, dtype=np.int32),), 3)
+    >>> [buffer.nbytes for buffer in encode(7, 2, [frame], np.array([5]), "sum")]
+    [96, 12000]
     """
     head = bytearray(vote.tobytes())
-    columns: list[memoryview] = []
+    columns: list[Any] = []
     for frame in frames:
         frame_head, *bodies = pack(frame, run, superstep)
         head += frame_head
-        columns += [memoryview(body.view(np.uint8)) for body in bodies]
-    prefix = _PREFIX.pack(MAGIC, _CODE[op], superstep, len(vote), len(frames), len(head))
-    return [memoryview(prefix + head), *columns]
+        columns += bodies
+    first = _PREFIX.pack(MAGIC, _CODE[op], superstep, len(vote), len(frames), len(head)) + head
+    if sum([column.nbytes for column in columns]) <= SMALL:
+        return [memoryview(first + b"".join(columns))]
+    return [memoryview(first), *(memoryview(column.view(np.uint8)) for column in columns)]
 
 
 def encode_abort(reason: str) -> list[memoryview]:
@@ -147,10 +157,10 @@ def read_bundle(
     Examples
     --------
     >>> frame = Frame(0, 1, (np.arange(3, dtype=np.int32),), 3)
-    >>> first, values = encode(7, 2, [frame], np.array([5]), "sum")
+    >>> (buffer,) = encode(7, 2, [frame], np.array([5]), "sum")
     >>> def column(length, dtype):
-    ...     return np.frombuffer(values, dtype)
-    >>> read_bundle(read_prefix(first), first[PREFIX_SIZE:], 7, column)
+    ...     return np.frombuffer(buffer[-12:], dtype, length)
+    >>> read_bundle(read_prefix(buffer), buffer[PREFIX_SIZE:], 7, column)
     ... # doctest: +NORMALIZE_WHITESPACE
     Bundle(superstep=2, op='sum', vote=array([5]), frames=[Frame(source=0, target=1,
            columns=(array([0, 1, 2], dtype=int32),), count=3)], reason=None)

@@ -207,12 +207,17 @@ def _decode(buffers: Sequence[memoryview], run: int) -> Bundle:
     >>> _decode(encode(7, 0, [frame], np.array([5]), "sum"), 7).frames[0].columns
     (array([0, 1, 2]), array([], dtype=float64))
     """
-    first, rest = memoryview(buffers[0]), iter(buffers[1:])
+    first, *rest = buffers
+    prefix = read_prefix(first)
+    head, small = np.split(np.frombuffer(first, np.uint8), [PREFIX_SIZE + prefix.head])
 
     def column(length: int, dtype: np.dtype[Any]) -> Array:
-        if not length:
-            return np.empty(0, dtype)
-        array = np.frombuffer(next(rest), dtype, length)
+        nonlocal small
+        if rest and length:
+            array = np.frombuffer(rest.pop(0), dtype, length)
+        else:
+            mine, small = np.split(small, [length * dtype.itemsize])
+            array = mine.view(dtype)
         return np.require(array, requirements="A")  # from tcp it may lie anywhere
 
-    return read_bundle(read_prefix(first), first[PREFIX_SIZE:], run, column)
+    return read_bundle(prefix, head[PREFIX_SIZE:].data, run, column)

@@ -70,14 +70,17 @@ class UnixChannel:
 
     def send(self, buffers: Sequence[memoryview]) -> bool:
         """Send a bundle, or begin to; return whether all of it is gone."""
-        self._unsent.extend(buffers)
+        self._unsent += buffers
         return self.flush()
 
     def flush(self) -> bool:
         """Go on sending; return whether all is gone."""
         try:
             while self._unsent:
-                sent = self._socket.sendmsg(self._unsent[:MOST_BUFFERS])
+                if len(self._unsent) == 1:
+                    sent = self._socket.send(self._unsent[0])
+                else:
+                    sent = self._socket.sendmsg(self._unsent[:MOST_BUFFERS])
                 self._unsent = _after(self._unsent, sent)
         except BlockingIOError:
             return False
@@ -126,11 +129,13 @@ class UnixChannel:
     def _read(self, run: int) -> Iterator[Bundle | None]:
         """Yield one bundle after the other, and None whenever more bytes must come first."""
         while True:
-            yield from self._read_ahead(PREFIX_SIZE)
+            if self._end - self._begin < PREFIX_SIZE:
+                yield from self._read_ahead(PREFIX_SIZE)
             prefix = read_prefix(self._ahead, self._begin)
             self._begin += PREFIX_SIZE
             if prefix.head <= READ_AHEAD // 2:
-                yield from self._read_ahead(prefix.head)
+                if self._end - self._begin < prefix.head:
+                    yield from self._read_ahead(prefix.head)
                 head = self._ahead[self._begin : self._begin + prefix.head]
                 self._begin += prefix.head
             else:
