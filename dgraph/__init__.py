@@ -10,6 +10,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - distances and predecessors from one vertex or several
     * - `connected_components`
       - which vertices hang together
+    * - `pagerank`
+      - how much a random walker frequents each vertex
     * - `cdlp`
       - communities by label propagation
     * - `local_clustering`
@@ -91,6 +93,7 @@ from dgraph.algorithms.cdlp import cdlp
 from dgraph.algorithms.connected_components import connected_components
 from dgraph.algorithms.core_number import core_number
 from dgraph.algorithms.local_clustering import local_clustering
+from dgraph.algorithms.pagerank import pagerank
 from dgraph.algorithms.triangles import triangles
 from dgraph.create import from_edges, load
 from dgraph.edges import generate
@@ -115,6 +118,7 @@ __all__ = [
     "graph500",
     "load",
     "local_clustering",
+    "pagerank",
     "placement",
     "read_edges",
     "topology",

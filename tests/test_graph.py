@@ -467,3 +467,14 @@ def _die() -> None:
 def test_edge_value_errors_are_value_errors() -> None:
     assert issubclass(EdgeValueError, ValueError)
     assert issubclass(OptionError, ValueError)
+
+
+def test_an_iteration_that_does_not_converge_warns_at_the_call(embedded: Client) -> None:
+    g = dg.from_edges(KARATE)
+    with pytest.warns(dg.ConvergenceWarning, match="pagerank.*max_iter") as caught:
+        ranks = dg.pagerank(g, max_iter=2)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert not g.runs[-1].converged
+    assert ranks["rank"].sum().compute() == pytest.approx(1)
+    dg.pagerank(g)
+    assert g.runs[-1].converged
