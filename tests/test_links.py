@@ -159,7 +159,8 @@ def test_abort_during_an_exchange_wakes_it() -> None:
 
     with gang(2, idle) as (left, _), ThreadPoolExecutor(1) as pool:
         exchange = pool.submit(left.exchange, 0, [], NO_VOTE, "sum")
-        time.sleep(0.05)
+        while not left._lock.locked():
+            time.sleep(0.001)
         over.set()
         began = time.monotonic()
         left.abort(RunError("whatever"))
@@ -234,6 +235,7 @@ def step_until(seconds: float, *meetings: Meeting) -> None:
     while any(some.missing for some in meetings) and time.monotonic() < end:
         for some in meetings:
             some.step()
+        time.sleep(0.001)
 
 
 def close_all(*meetings: Meeting) -> None:
@@ -314,17 +316,23 @@ def other_process(folder: Path) -> None:
 
 
 def test_between_two_processes(tmp_path: Path) -> None:
-    child = multiprocessing.get_context("spawn").Process(target=other_process, args=(tmp_path,))
-    child.start()
+    spawn = multiprocessing.get_context("spawn")
+    child = spawn.Process(target=other_process, args=(tmp_path,), daemon=True)
     here, waker = meet(tmp_path, 0, 2), Waker()
-    step_until(30, here)
-    links = PeerLinks(RUN, (0, 1), list(here.channels.values()), waker, quiet)
-    sent = [Frame(0, 1, (np.arange(1 << 17),), 1)]
-    links.exchange(0, sent, NO_VOTE, "sum")
-    (came,), _ = links.exchange(1, [], NO_VOTE, "sum")
-    np.testing.assert_array_equal(came.columns[0], sent[0].columns[0])
-    links.exchange(2, [], NO_VOTE, "sum")
-    child.join(30)
-    assert child.exitcode == 0
-    close_all(here)
-    waker.close()
+    child.start()
+    try:
+        step_until(60, here)
+        assert not here.missing
+        links = PeerLinks(RUN, (0, 1), list(here.channels.values()), waker, quiet)
+        sent = [Frame(0, 1, (np.arange(1 << 17),), 1)]
+        links.exchange(0, sent, NO_VOTE, "sum")
+        (came,), _ = links.exchange(1, [], NO_VOTE, "sum")
+        np.testing.assert_array_equal(came.columns[0], sent[0].columns[0])
+        links.exchange(2, [], NO_VOTE, "sum")
+        child.join(30)
+        assert child.exitcode == 0
+    finally:
+        child.kill()
+        child.join()
+        close_all(here)
+        waker.close()
