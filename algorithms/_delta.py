@@ -1,0 +1,245 @@
+"""Kernels of :mod:`dgraph.algorithms.sssp`: relax below a horizon, and pull from below it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.algorithms._by_weight import WeightedRows
+
+__all__ = ["Search", "begin", "enter", "flush", "pull", "receive", "relax", "start"]
+
+#: Bits of `Search.mark`.
+QUEUED, RELAXED, KEPT = 1, 2, 4
+
+#: Places in `Search.counts`.
+HEAD, WAITING, PILED, SENT, DEFERRED, UNSETTLED = range(6)
+
+
+class Search(NamedTuple):
+    """What a slot knows in the course of a search.
+
+    Parameters
+    ----------
+    distance : float64 array over the local ids
+        Tentative; of a proxy, the least that is known here.
+    cursor : int64 array over the masters
+        The first edge of each that was not yet relaxed with the present distance.
+    mark : uint8 array over the local ids
+        QUEUED: in `queue` (masters) or `outbox` (proxies). RELAXED: was in `queue`, so it is
+        nearer than the horizon. KEPT: see :func:`_compact`.
+    queue : int32 array, a ring
+        Masters that may have edges to relax in this bucket.
+    pile, landing : arrays
+        Masters that have edges left, and where the first of these lands: the distance that it
+        would give its target. An entry is stale when its vertex was improved since.
+    outbox : int32 array
+        Proxies that were improved.
+    counts : int64 array
+        HEAD: where `queue` begins. WAITING, PILED, SENT: entries of `queue`, `pile` and
+        `outbox`. DEFERRED: edges out of relaxed masters that were put off. UNSETTLED: edges
+        into the other masters.
+    nearest : float64 array of length 1
+        The least landing on the pile.
+    """
+
+    distance: NDArray[np.float64]
+    cursor: NDArray[np.int64]
+    mark: NDArray[np.uint8]
+    queue: NDArray[np.int32]
+    pile: NDArray[np.int32]
+    landing: NDArray[np.float64]
+    outbox: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    nearest: NDArray[np.float64]
+
+
+def begin(size: int, out: WeightedRows, into: WeightedRows) -> Search:
+    """Return the state in which nothing is reached."""
+    masters = out.offsets.size - 1
+    return Search(
+        distance=np.full(size, np.inf),
+        cursor=out.offsets[:-1].copy(),
+        mark=np.zeros(size, np.uint8),
+        queue=np.empty(max(masters, 1), np.int32),
+        pile=np.empty(2 * masters + 1, np.int32),
+        landing=np.empty(2 * masters + 1),
+        outbox=np.empty(size - masters, np.int32),
+        counts=np.array([0, 0, 0, 0, 0, into.targets.size]),
+        nearest=np.array([np.inf]),
+    )
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _improve(v, distance, s, out):  # type: ignore[no-untyped-def]
+    """Give a vertex a shorter distance: a master relaxes its edges again, a proxy is sent."""
+    s.distance[v] = distance
+    if v >= s.cursor.size:
+        if not s.mark[v]:
+            s.mark[v] = QUEUED
+            s.outbox[s.counts[SENT]] = v
+            s.counts[SENT] += 1
+    else:
+        if s.mark[v] & RELAXED:
+            s.counts[DEFERRED] += s.cursor[v] - out.offsets[v]
+            s.cursor[v] = out.offsets[v]
+        _enqueue(v, s)
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _enqueue(v, s):  # type: ignore[no-untyped-def]
+    if not s.mark[v] & QUEUED:
+        s.mark[v] |= QUEUED
+        s.queue[(s.counts[HEAD] + s.counts[WAITING]) % s.queue.size] = v
+        s.counts[WAITING] += 1
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _landing(v, s, out):  # type: ignore[no-untyped-def]
+    """Return where the first edge of v that was not relaxed lands."""
+    j = s.cursor[v]
+    return s.distance[v] + out.weights[j] if j < out.offsets[v + 1] else np.inf
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _put_off(u, landing, s, out):  # type: ignore[no-untyped-def]
+    """Put u on the pile until the horizon is beyond `landing`."""
+    if s.counts[PILED] == s.pile.size:
+        _compact(s, out)
+    s.pile[s.counts[PILED]] = u
+    s.landing[s.counts[PILED]] = landing
+    s.counts[PILED] += 1
+    s.nearest[0] = min(s.nearest[0], landing)
+
+
+@nb.njit(nogil=True, cache=True)
+def _compact(s, out):  # type: ignore[no-untyped-def]
+    """Drop the stale entries of the pile, and all but one of the same master."""
+    piled = 0
+    for i in range(s.counts[PILED]):
+        v = s.pile[i]
+        if s.landing[i] == _landing(v, s, out) and not s.mark[v] & KEPT:
+            s.mark[v] |= KEPT
+            s.pile[piled] = v
+            s.landing[piled] = s.landing[i]
+            piled += 1
+    s.counts[PILED] = piled
+    for i in range(piled):
+        s.mark[s.pile[i]] &= ~np.uint8(KEPT)
+
+
+@nb.njit(nogil=True, cache=True)
+def start(source, s, out):  # type: ignore[no-untyped-def]
+    """Reach the source."""
+    s.distance[source] = 0.0
+    if out.offsets[source] < out.offsets[source + 1]:
+        _put_off(source, _landing(source, s, out), s, out)
+
+
+@nb.njit(nogil=True, cache=True)
+def enter(horizon, s, out):  # type: ignore[no-untyped-def]
+    """Begin a bucket: queue what has an edge that lands below the new horizon."""
+    piled = 0
+    s.nearest[0] = np.inf
+    for i in range(s.counts[PILED]):
+        v, landing = s.pile[i], s.landing[i]
+        if landing >= horizon:
+            s.pile[piled] = v
+            s.landing[piled] = landing
+            s.nearest[0] = min(s.nearest[0], landing)
+            piled += 1
+        elif landing == _landing(v, s, out):
+            _enqueue(v, s)
+    s.counts[PILED] = piled
+
+
+@nb.njit(nogil=True, cache=True)
+def receive(vertices, distances, s, out):  # type: ignore[no-untyped-def]
+    """Take what other slots found for masters of this one."""
+    for i in range(vertices.size):
+        if distances[i] < s.distance[vertices[i]]:
+            _improve(vertices[i], distances[i], s, out)
+
+
+@nb.njit(nogil=True, cache=True)
+def relax(horizon, s, out, into):  # type: ignore[no-untyped-def]
+    """Relax the edges that land below the horizon until none here improves anything.
+
+    Returns the proxies that were improved and their distances.
+    """
+    while s.counts[WAITING]:
+        u = s.queue[s.counts[HEAD]]
+        s.counts[HEAD] = (s.counts[HEAD] + 1) % s.queue.size
+        s.counts[WAITING] -= 1
+        first, end = s.cursor[u], out.offsets[u + 1]
+        if not s.mark[u] & RELAXED:
+            s.counts[DEFERRED] += end - first
+            s.counts[UNSETTLED] -= into.offsets[u + 1] - into.offsets[u]
+        s.mark[u] = RELAXED
+        distance, landing = s.distance[u], np.inf
+        j = first
+        while j < end:
+            landing = distance + out.weights[j]
+            if landing >= horizon:
+                break
+            if landing < s.distance[out.targets[j]]:  # relax
+                _improve(out.targets[j], landing, s, out)
+            j += 1
+        s.cursor[u] = j
+        s.counts[DEFERRED] -= j - first
+        if j < end:
+            _put_off(u, landing, s, out)
+    return _take_outbox(s)
+
+
+@nb.njit(nogil=True, cache=True)
+def _take_outbox(s):  # type: ignore[no-untyped-def]
+    proxies = s.outbox[: s.counts[SENT]]
+    distances = np.empty(proxies.size)
+    for i in range(proxies.size):
+        s.mark[proxies[i]] = 0
+        distances[i] = s.distance[proxies[i]]
+    s.counts[SENT] = 0
+    return proxies, distances
+
+
+@nb.njit(nogil=True, cache=True)
+def flush(lowest, s, out):  # type: ignore[no-untyped-def]
+    """Relax all edges of the masters nearer than `lowest`, however far they land."""
+    for i in range(s.counts[PILED]):
+        u = s.pile[i]
+        if s.distance[u] < lowest and s.landing[i] == _landing(u, s, out):
+            first, end = s.cursor[u], out.offsets[u + 1]
+            for j in range(first, end):
+                landing = s.distance[u] + out.weights[j]
+                if landing < s.distance[out.targets[j]]:
+                    _improve(out.targets[j], landing, s, out)
+            s.cursor[u] = end
+            s.counts[DEFERRED] -= end - first
+
+
+@nb.njit(nogil=True, cache=True)
+def pull(lowest, horizon, s, out, into):  # type: ignore[no-untyped-def]
+    """Let every unsettled master look for its best in-neighbour; the settled ones are done.
+
+    A settled in-neighbour nearer than `lowest` has relaxed all its edges, so a row, which is by
+    weight, ends where ``lowest + weight`` is no improvement.
+    """
+    s.counts[PILED] = s.counts[DEFERRED] = s.counts[UNSETTLED] = 0
+    s.nearest[0] = np.inf
+    for v in range(s.cursor.size):
+        best = s.distance[v]
+        if best < horizon:
+            continue
+        for j in range(into.offsets[v], into.offsets[v + 1]):
+            if lowest + into.weights[j] >= best:
+                break
+            best = min(best, s.distance[into.targets[j]] + into.weights[j])
+        s.distance[v] = best
+        if out.offsets[v] < out.offsets[v + 1]:
+            s.counts[UNSETTLED] += into.offsets[v + 1] - into.offsets[v]
+            if best < np.inf:
+                _put_off(v, best + out.weights[out.offsets[v]], s, out)
