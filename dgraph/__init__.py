@@ -8,6 +8,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - make a `Graph` of edges of any form, or of a saved one
     * - `bfs`
       - distances and predecessors from one vertex or several
+    * - `sssp`
+      - the same along weighted edges
     * - `connected_components`
       - which vertices hang together
     * - `pagerank`
@@ -94,6 +96,7 @@ from dgraph.algorithms.connected_components import connected_components
 from dgraph.algorithms.core_number import core_number
 from dgraph.algorithms.local_clustering import local_clustering
 from dgraph.algorithms.pagerank import pagerank
+from dgraph.algorithms.sssp import sssp
 from dgraph.algorithms.triangles import triangles
 from dgraph.create import from_edges, load
 from dgraph.edges import generate
@@ -121,6 +124,7 @@ __all__ = [
     "pagerank",
     "placement",
     "read_edges",
+    "sssp",
     "topology",
     "triangles",
 ]
