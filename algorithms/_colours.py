@@ -149,28 +149,30 @@ def is_stronger(one, other):  # type: ignore[no-untyped-def]
 @nb.njit(nogil=True, cache=True)
 def hand_on(left, begin):  # type: ignore[no-untyped-def]
     """Hand colours on along out-edges, first in first out, until no master takes another."""
-    masters = left.root.size
+    masters, targets, colour = left.root.size, left.out, left.colour
+    room = left.queue.size
     waiting, head = begin.size, 0
     left.queue[:waiting] = begin
     for v in begin:
         left.awake[v >> 6] |= _ONE << np.uint64(v & 63)
     while waiting:
         v = left.queue[head]
-        head = (head + 1) % left.queue.size
+        head = head + 1 if head + 1 < room else 0
         waiting -= 1
         left.awake[v >> 6] &= ~(_ONE << np.uint64(v & 63))
-        colour = left.colour[v]
+        own = colour[v]
         for j in range(left.out_offsets[v], left.out_offsets[v + 1]):
-            u = np.int64(left.out[j])
-            if not (counts(left, v, u) and is_stronger(colour, left.colour[u])):
+            u = targets[j]
+            if colour[u] == own or not is_stronger(own, colour[u]) or not counts(left, v, u):
                 continue
-            left.colour[u] = colour
+            colour[u] = own
             bit = _ONE << np.uint64(u & 63)
             if u >= masters:
                 left.touched[u >> 6] |= bit
             elif not left.awake[u >> 6] & bit:
                 left.awake[u >> 6] |= bit
-                left.queue[(head + waiting) % left.queue.size] = u
+                tail = head + waiting
+                left.queue[tail if tail < room else tail - room] = u
                 waiting += 1
 
 
@@ -193,25 +195,22 @@ def accept(left, vertices, colours):  # type: ignore[no-untyped-def]
 @nb.njit(nogil=True, cache=True)
 def reach_back(left, begin):  # type: ignore[no-untyped-def]
     """Mark what reaches `begin` along edges inside a colour; vertices may be marked before."""
-    masters = left.root.size
+    masters, targets, colour, reached = left.root.size, left.into, left.colour, left.reached
     height = 0
     for v in begin:
-        if not has(left.reached, v):
-            left.reached[v >> 6] |= _ONE << np.uint64(v & 63)
+        if not has(reached, v):
+            reached[v >> 6] |= _ONE << np.uint64(v & 63)
             left.queue[height] = v
             height += 1
     while height:
         height -= 1
         v = left.queue[height]
+        own = colour[v]
         for j in range(left.into_offsets[v], left.into_offsets[v + 1]):
-            u = np.int64(left.into[j])
-            if (
-                has(left.reached, u)
-                or not counts(left, v, u)
-                or left.colour[u] != left.colour[v]
-            ):
+            u = targets[j]
+            if has(reached, u) or colour[u] != own or not counts(left, v, u):
                 continue
-            left.reached[u >> 6] |= _ONE << np.uint64(u & 63)
+            reached[u >> 6] |= _ONE << np.uint64(u & 63)
             if u >= masters:
                 left.touched[u >> 6] |= _ONE << np.uint64(u & 63)
             else:

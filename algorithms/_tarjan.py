@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["smallest_members", "tarjan"]
+__all__ = ["smallest", "smallest_members", "tarjan"]
 
 Array = NDArray[Any]
 
@@ -36,11 +36,23 @@ def smallest_members(vertices: Array, names: Array, sources: Array, targets: Arr
     heads = np.searchsorted(known, targets[by_row])
     offsets = np.searchsorted(rows[by_row], np.arange(vertices.size + 1))
     component = tarjan(offsets, heads)
-    smallest = np.full(vertices.size, names.max(initial=0), names.dtype)
-    np.minimum.at(smallest, component, names[sequence])
     answer = np.empty_like(names)
-    answer[sequence] = smallest[component]
+    answer[sequence] = smallest(names[sequence], component)[component]
     return answer
+
+
+def smallest(values: Array, groups: Array) -> Array:
+    """Return the smallest value of each group; groups are 0, 1, ...
+
+    Examples
+    --------
+    >>> smallest(np.array([4, 2, 3]), np.array([0, 1, 0]))
+    array([3, 2])
+    """
+    count = int(groups.max(initial=-1)) + 1
+    found = np.full(count, np.iinfo(values.dtype).max, values.dtype)
+    np.minimum.at(found, groups, values)
+    return found
 
 
 @nb.njit(nogil=True, cache=True)

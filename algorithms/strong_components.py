@@ -55,7 +55,7 @@ from dgraph.algorithms._colours import (
     settle,
     trim,
 )
-from dgraph.algorithms._tarjan import smallest_members
+from dgraph.algorithms._tarjan import smallest, smallest_members, tarjan
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
@@ -78,6 +78,9 @@ _NOBODY = np.zeros(0, np.int32)
 
 async def strong_components_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Label every master with the smallest vertex of its strong component."""
+    if shard.slots == 1:
+        component = tarjan(shard.out.offsets, shard.out.targets)
+        return {"component": Orders(smallest(shard.order, component)[component])}
     left = _whole(shard)
     edges, vertices = shard.num_edges, shard.num_vertices
     share = FINISH * edges / ctx.slots
@@ -214,7 +217,7 @@ async def _finish(ctx: Context, shard: Shard, left: Left) -> None:
     answers: list[Any] = [None] * ctx.slots
     here = [slot for slot, some in enumerate(came) if some is not None]
     if here:
-        parts = [came[slot] for slot in here]
+        parts = [some for some in came if some is not None]
         whole = smallest_members(*map(np.concatenate, zip(*parts, strict=True)))
         ends = np.cumsum([part[0].size for part in parts])
         for slot, some in zip(here, np.split(whole, ends[:-1]), strict=True):
@@ -228,7 +231,7 @@ async def _smallest(ctx: Context, labels: Array, order: Array) -> Array:
     """Return for each label the smallest order beside it on any slot: two exchanges."""
     codes, distinct = IntIds(labels).factorize()
     mine = distinct.values
-    least = _least(order, codes, mine.size)
+    least = smallest(order, codes)
     places = [np.flatnonzero(mine % ctx.slots == slot) for slot in range(ctx.slots)]
     asked = await ctx.alltoall(
         [(mine[some], least[some]) if some.size else None for some in places]
@@ -236,24 +239,11 @@ async def _smallest(ctx: Context, labels: Array, order: Array) -> Array:
     came = [some for some in asked if some is not None]
     ends = np.cumsum([some[0].size for some in came])
     if came:
-        codes_here, known = IntIds(np.concatenate([some[0] for some in came])).factorize()
+        codes_here, _ = IntIds(np.concatenate([some[0] for some in came])).factorize()
         values = np.concatenate([some[1] for some in came])
-        final = iter(np.split(_least(values, codes_here, len(known))[codes_here], ends[:-1]))
+        final = iter(np.split(smallest(values, codes_here)[codes_here], ends[:-1]))
     answers = [None if some is None else (next(final),) for some in asked]
     for some, answer in zip(places, await ctx.alltoall(answers), strict=True):
         if answer is not None:
             least[some] = answer[0]
     return least[codes]
-
-
-def _least(values: Array, groups: Array, count: int) -> Array:
-    """Return the smallest value of each group.
-
-    Examples
-    --------
-    >>> _least(np.array([4, 2, 3]), np.array([0, 1, 0]), 2)
-    array([3, 2])
-    """
-    found = np.full(count, np.iinfo(values.dtype).max, values.dtype)
-    np.minimum.at(found, groups, values)
-    return found
