@@ -163,7 +163,7 @@ class Log:
                     "%s: %d supersteps in %.4f s", event.run, event.supersteps, event.seconds
                 )
             case RunEnded():
-                logger.warning("%s failed: %s", event.run, event.error)
+                logger.info("%s failed: %s", event.run, event.error)
             case _:
                 logger.debug("%s", event)
 
