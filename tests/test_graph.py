@@ -478,3 +478,16 @@ def test_an_iteration_that_does_not_converge_warns_at_the_call(embedded: Client)
     assert ranks["rank"].sum().compute() == pytest.approx(1)
     dg.pagerank(g)
     assert g.runs[-1].converged
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_slots_without_edges_know_that_the_graph_is_weighted(
+    embedded: Client, directed: bool
+) -> None:
+    answers = []
+    for slots in (1, 9):
+        g = dg.from_edges(
+            TABLE, weight="weight", directed=directed, virtual_slots=slots, placement="hash"
+        )
+        answers.append([rows(g.edges()), rows(dg.pagerank(g))])
+    assert answers[0] == answers[1]

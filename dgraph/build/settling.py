@@ -66,6 +66,9 @@ async def settle_edges(
     """
     families, blocks = 1 + directed, seats.blocks.shape[1]
     arcs: Arcs = [[[] for _ in range(blocks)] for _ in range(families)]
+    weight = () if filed.weights is None else (filed.weights[:0],)
+    for family in arcs:  # a slot without arcs must know as well whether they have weights
+        family[0].append((np.empty(0, np.int32), np.empty(0, seat.dtype), *weight))
     seen = NumberSet.empty(int(seats.starts[-1]))
     start = seat.dtype.type(seats.starts[ctx.slot])
     width = 2 if filed.weights is None else 3
