@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dgraph as dg
@@ -184,6 +189,7 @@ def spoiled(draw: st.DrawFn) -> Any:
     return graph, spread, source, weighted, parent, level if has_levels else None
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # when kernels are compiled
 @given(drawn=spoiled(), data=st.data())
 def test_names_the_rules_that_are_broken(drawn: Any, data: st.DataObject) -> None:
     graph, spread, source, weighted, parent, level = drawn
@@ -256,8 +262,7 @@ def test_says_what_is_wrong_in_words(client: Client) -> None:
     with dg.from_edges(edges, virtual_slots=2, client=client) as g:
         found = graph500.validate_bfs(g, "a", tree)
     assert str(found) == (
-        "bfs from 'a' is invalid: parent edges: 1 vertices have no edge to their parents; "
-        "one is 'c' with the parent 'a'"
+        "bfs from 'a' is invalid: parent edges: there is no edge between 'c' and its parent 'a'"
     )
     assert "parent edges" in found._repr_html_()
 
@@ -337,12 +342,15 @@ def test_takes_results_in_any_form(client: Client, kind: str) -> None:
 # Search keys and the count of traversed edges
 
 
-@pytest.mark.parametrize("slots", SLOTS)
-def test_public_cases(client: Client, shared: Path, slots: int) -> None:
+def checks_of(shared: Path, case: str) -> list[dict[str, Any]]:
     cases = json.loads((shared / "cases" / "cases.json").read_text())
-    cases = cases["cases"] if isinstance(cases, dict) else cases
-    (case,) = (case for case in cases if case["id"] == "B28")
-    for check in case["checks"]:
+    (found,) = (some["checks"] for some in cases if some["id"] == case)
+    return list(found)
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+def test_public_case_of_keys_and_counts(client: Client, shared: Path, slots: int) -> None:
+    for check in checks_of(shared, "B28"):
         made = dg.from_edges(
             np.array(check["edges"]),
             vertices=range(check["n_vertices"]),
@@ -367,6 +375,32 @@ def answer(g: dg.Graph, check: dict[str, Any]) -> dict[str, Any]:
         {"vertex": map(int, params["parent"]), "predecessor": params["parent"].values()}
     )
     return {"valid": bool(graph500.validate_bfs(g, root, tree))}
+
+
+def test_public_case_of_odd_and_even_counts(client: Client, shared: Path) -> None:
+    paths, levels, generator = checks_of(shared, "B29")
+    for check, kernel in ((paths, "sssp"), (levels, "bfs")):
+        edges = pd.DataFrame(check["edges"]).set_axis(
+            ["u", "v", "w"][: len(check["edges"][0])], axis=1
+        )
+        weight = "w" if kernel == "sssp" else None
+        for form in check["sweep"]:
+            parts = dd.from_pandas(edges, npartitions=form["npartitions"])
+            made = dg.from_edges(
+                parts, "u", "v", weight, virtual_slots=form["slots"], client=client
+            )
+            with made as g:
+                result = KERNELS[kernel](g, 0)
+                found = client.compute(result).result().set_index("vertex")["distance"]
+                assert {str(v): d for v, d in found.items()} == check["expect"]["distance"]
+                assert getattr(graph500, f"validate_{kernel}")(g, 0, result)
+    listed = EdgeList(generator["params"]["scale"])
+    assert listed.tuples == generator["expect"]["generated_edges"]
+    whole = listed.make(0, listed.tuples)[:2]
+    for slots in generator["sweep"]["slots"]:
+        cuts = [listed.tuples * slot // slots for slot in range(slots + 1)]
+        parts = [listed.make(*cut)[:2] for cut in pairwise(cuts)]
+        np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
 
 
 def test_keys_depend_on_the_seed_only(client: Client) -> None:
@@ -486,6 +520,17 @@ def test_a_run_is_valid_for_any_slots(client: Client, slots: int) -> None:
     assert block["peak_memory_bytes"] > 1e7
 
 
+@pytest.mark.parametrize("slots", SLOTS)
+def test_shortest_paths_are_valid_for_any_slots(client: Client, slots: int) -> None:
+    report = graph500.run(8, roots=3, sssp=True, virtual_slots=slots, client=client)
+    assert report.valid
+    assert [search.key for search in report.sssp] == KEYS[:3]
+    assert [search.edges for search in report.sssp] == [search.edges for search in report.bfs]
+    block = parse(str(report))
+    for what in ("time", "TEPS", "validate"):
+        assert {*statistics("bfs", what), *statistics("sssp", what)} <= set(block)
+
+
 def traversed(key: int) -> int:
     graph = kronecker_graph(EdgeList(8), "keep")
     level, _ = oracles.bfs(graph, [int(graph.ids.to_list().index(key))])
@@ -504,31 +549,49 @@ def spoil(g: dg.Graph, key: Any) -> Any:
     return work()
 
 
+@pytest.fixture
+def main(client: Client, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
+    """Return the command, on the cluster of these tests."""
+    monkeypatch.setattr("dgraph.cli._client", lambda *options: nullcontext(client))
+    return lambda line: _main(["graph500", *line.split()])
+
+
 def test_an_invalid_run_prints_no_results(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    main: Callable[[str], int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(KERNELS, "bfs", spoil)
-    assert _main(["graph500", "--scale", "6", "--roots", "3"]) == 1
+    assert main("--scale 6 --roots 3") == 1
     printed = capsys.readouterr()
     assert printed.out == "No results printed for invalid run.\n"
     assert "parent edges" in printed.err
-    assert _main(["graph500", "--scale", "6", "--roots", "3", "--format", "json"]) == 1
+    assert main("--scale 6 --roots 3 --format json") == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["valid"], found["kernels"], len(found["searches"])) == (False, {}, 1)
-    assert _main(["graph500", "--scale", "6", "--roots", "3", "--no-validate"]) == 0
+    assert main("--scale 6 --roots 3 --no-validate") == 0
     assert parse(capsys.readouterr().out)["bfs max_validate"] == -1
 
 
-def test_the_command_takes_its_options(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--edgefactor", "4", "--roots", "2", "--threads", "3", "--seed", "2"]
-    assert _main(["graph500", "--scale", "6", *options]) == 0
+def test_formats(main: Callable[[str], int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main("--scale 6 --edgefactor 4 --roots 2 --seed 2") == 0
     block = parse(capsys.readouterr().out)
     assert (block["SCALE"], block["edgefactor"], block["NBFS"]) == (6, 4, 2)
-    assert block["num_mpi_processes"] == 3
-    assert _main(["graph500", "--scale", "6", *options, "--format", "table"]) == 0
+    assert main("--scale 6 --roots 2 --format table") == 0
     assert "harmonic_mean_TEPS" in capsys.readouterr().out
-    assert _main(["graph500"]) == 2
-    assert _main(["graph500", "--scale", "6", "--roots", "0"]) == 2
+    assert main("--scale 6 --roots 2 --format json --sssp") == 0
+    assert json.loads(capsys.readouterr().out)["kernels"]["sssp"]["TEPS"]["mean"] > 0
+    assert main("--roots 2") == main("--scale 6 --roots 0") == 2
+
+
+def test_the_command_starts_a_cluster() -> None:
+    line = [sys.executable, "-m", "dgraph", "graph500", "--scale", "6", "--threads", "3"]
+    root = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        line, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root}, check=True
+    )
+    assert parse(done.stdout)["num_mpi_processes"] == 3
+    assert done.stderr == ""
 
 
 def test_runs_on_worker_processes() -> None:

@@ -36,7 +36,7 @@ from dgraph.home import Home
 from dgraph.shard import Shard, number_dtype
 from dgraph.vertices.ids import Ids, concat_ids
 
-__all__ = ["NOTHING", "Claim", "Claimed", "check_columns", "examine", "lay_out"]
+__all__ = ["NOTHING", "Claim", "Claimed", "check_columns", "check_graph", "examine", "lay_out"]
 
 Array = NDArray[Any]
 Program = Callable[..., Coroutine[Any, Any, Any]]
@@ -56,10 +56,14 @@ class Claim:
     frames: Sequence[pd.DataFrame]
 
 
-def check_columns(g: Graph, result: Any, wanted: Sequence[str]) -> None:
-    """Raise unless `g` is a graph, and `result` a table with the wanted columns."""
+def check_graph(g: Graph) -> None:
+    """Raise unless `g` is a graph."""
     if not isinstance(g, Graph):
         raise OptionError(f"expected a graph, got {type(g).__name__}: make one with from_edges")
+
+
+def check_columns(result: Any, wanted: Sequence[str]) -> None:
+    """Raise unless `result` is a table with the wanted columns."""
     columns = list(getattr(result, "columns", ()))
     missing = [name for name in wanted if name not in columns]
     if missing:

@@ -12,6 +12,7 @@ from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.graph import Graph
+from dgraph.graph500.claims import check_graph
 from dgraph.shard import Shard
 from dgraph.vertices.hash import hash_ints
 
@@ -49,6 +50,7 @@ def search_keys(g: Graph, k: int = 64, seed: int = 1) -> Any:
     >>> sorted(search_keys(g))
     [0, 1, 2]
     """
+    check_graph(g)
     if not isinstance(k, int | np.integer) or k < 1:
         raise OptionError(f"k must be an integer from 1 on, not {k!r}")
     return call(g._home.client, draw_keys, g, int(k), seed)

@@ -137,7 +137,8 @@ class Report:
     generation_seconds : float
         To generate all tuples once, as the slots do for validation.
     construction_seconds : float
-        Of kernel 1, in which the tuples are generated once more.
+        Of kernel 1, in which the tuples are generated once more, and of what kernels 2 and 3
+        prepare for all their searches.
     bfs, sssp : tuple of Search
         Kernels 2 and 3. They end with the first search whose result is not valid.
     peak_memory : int

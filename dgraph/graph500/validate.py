@@ -14,7 +14,7 @@ from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.errors import OptionError
 from dgraph.graph import Graph
-from dgraph.graph500.claims import NOTHING, Claim, check_columns, examine, lay_out
+from dgraph.graph500.claims import NOTHING, Claim, check_columns, check_graph, examine, lay_out
 from dgraph.graph500.edges import EdgeList, edges_of
 from dgraph.graph500.places import NO_VERTEX, ids_of_placed
 from dgraph.graph500.rules import (
@@ -28,25 +28,24 @@ from dgraph.graph500.rules import (
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids
 
-__all__ = ["Validation", "traversed_edges", "validate", "validate_bfs", "validate_sssp"]
+__all__ = [
+    "Validation",
+    "count_edges",
+    "traversed_edges",
+    "validate_bfs",
+    "validate_sssp",
+    "validate_tree",
+]
 
 #: A distance is the rounded sum of two numbers: it may be a few units in the last place off.
 ULPS = 4
 
 _WORDS = {
-    "tree": "{faults:,} vertices hang on no path of parents from the source; one is {vertex!r}",
-    "tree edges": (
-        "{faults:,} vertices are not {step} their parents; one is {vertex!r} with the parent "
-        "{other!r}"
-    ),
-    "input edges": (
-        "{faults:,} edges join ends that are too far apart; one is {vertex!r}-{other!r}"
-    ),
-    "component": "{faults:,} edges lead out of the tree; one is {vertex!r}-{other!r}",
-    "parent edges": (
-        "{faults:,} vertices have no edge to their parents; one is {vertex!r} with the parent "
-        "{other!r}"
-    ),
+    "tree": "the parents of {vertex!r} do not lead to the source at level 0",
+    "tree edges": "{vertex!r} is not {step} its parent {other!r}",
+    "input edges": "the ends of {vertex!r}-{other!r} are too far apart",
+    "component": "{vertex!r}-{other!r} leads out of the tree",
+    "parent edges": "there is no edge between {vertex!r} and its parent {other!r}",
 }
 
 
@@ -65,11 +64,11 @@ class Validation:
 
     Examples
     --------
-    >>> bad = Validation("bfs", 7, {"tree": "2 vertices hang on no path of parents"}, 12)
-    >>> bool(bad), bad.valid
-    (False, False)
-    >>> print(bad)
-    bfs from 7 is invalid: tree: 2 vertices hang on no path of parents
+    >>> found = Validation("bfs", 7, {"parent edges": "there is no edge between 8 and 9"})
+    >>> bool(found)
+    False
+    >>> print(found)
+    bfs from 7 is invalid: parent edges: there is no edge between 8 and 9
     """
 
     kernel: str
@@ -145,8 +144,9 @@ def validate_bfs(g: Graph, source: Any, result: Any) -> Any:
     >>> list(validate_bfs(g, 0, bad).failures)
     ['parent edges']
     """
-    check_columns(g, result, ["vertex", "predecessor"])
-    return call(g._home.client, validate, g, source, result, "bfs")
+    check_graph(g)
+    check_columns(result, ["vertex", "predecessor"])
+    return call(g._home.client, validate_tree, g, source, result, "bfs")
 
 
 def validate_sssp(g: Graph, source: Any, result: Any) -> Any:
@@ -178,8 +178,9 @@ def validate_sssp(g: Graph, source: Any, result: Any) -> Any:
     >>> list(validate_sssp(g, 0, tree.assign(distance=[0.0, 0.5, 2.75])).failures)
     ['tree edges', 'input edges']
     """
-    check_columns(g, result, ["vertex", "distance", "predecessor"])
-    return call(g._home.client, validate, g, source, result, "sssp")
+    check_graph(g)
+    check_columns(result, ["vertex", "distance", "predecessor"])
+    return call(g._home.client, validate_tree, g, source, result, "sssp")
 
 
 def traversed_edges(g: Graph, result: Any) -> Any:
@@ -190,8 +191,8 @@ def traversed_edges(g: Graph, result: Any) -> Any:
     g : Graph
         Parallel edges that it has kept count each, loops do not.
     result : Dask or pandas DataFrame
-        Column vertex and distance, predecessor or both; in a result without distances the
-        source must be its own predecessor.
+        Columns vertex, predecessor and, usually, distance: without it, the source counts only
+        if it is its own predecessor.
 
     Returns
     -------
@@ -205,11 +206,12 @@ def traversed_edges(g: Graph, result: Any) -> Any:
     >>> traversed_edges(g, dg.bfs(g, 0))
     3
     """
-    check_columns(g, result, ["vertex", "predecessor"])
-    return call(g._home.client, count, g, result)
+    check_graph(g)
+    check_columns(result, ["vertex", "predecessor"])
+    return call(g._home.client, count_edges, g, result)
 
 
-async def validate(
+async def validate_tree(
     g: Graph, source: Any, result: Any, kernel: str, listed: EdgeList | None = None
 ) -> Validation:
     """Validate a result on the loop of the graph's client.
@@ -232,7 +234,7 @@ async def validate(
     return Validation(kernel, sources[0], failures, traversed)
 
 
-async def count(g: Graph, result: Any, listed: EdgeList | None = None) -> int:
+async def count_edges(g: Graph, result: Any, listed: EdgeList | None = None) -> int:
     """Count the traversed edges on the loop of the graph's client."""
     distances = "distance" in result.columns
     counts = await examine(g, result, "traversed edges", _count_slot, distances, listed)
@@ -302,11 +304,10 @@ async def _in_words(
     named = {number for some in broken.values() for number in (some.vertex, some.other)}
     ids = await ids_of_placed(ctx, shard, sorted(named - {NOTHING, NO_VERTEX}))
     ids |= {NOTHING: None, NO_VERTEX: "(no vertex)"}
-    step = "as far as an edge from" if weighted else "one level below"
+    step = "an edge away from" if weighted else "one level below"
     return {
-        rule: _WORDS[rule].format(
-            faults=some.faults, vertex=ids[some.vertex], other=ids[some.other], step=step
-        )
+        rule: _WORDS[rule].format(vertex=ids[some.vertex], other=ids[some.other], step=step)
+        + (f" ({some.faults:,} such faults)" if some.faults > 1 else "")
         for rule, some in broken.items()
     }
 
