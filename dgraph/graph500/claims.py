@@ -90,7 +90,8 @@ async def examine(
     home: Home = g._home
     home.check()
     claim = f"claim-{uuid.uuid4().hex}"
-    held = _hand_out(home, claim, result)  # the workers keep the claims as long as we do
+    parts = await _partitions(home, result)
+    held = _hand_out(home, claim, parts)  # the workers keep the claims as long as we do
     await _until_done(home, held)
     spec = make_spec(
         name,
@@ -104,9 +105,16 @@ async def examine(
     return (await launch(home.client, spec)).values
 
 
-def _hand_out(home: Home, claim: str, result: Any) -> list[Any]:
-    """Start a task for each slot that takes every so-manieth partition of the result."""
-    parts = result.to_delayed() if hasattr(result, "to_delayed") else [result]
+async def _partitions(home: Home, result: Any) -> Sequence[Any]:
+    """Return the partitions of a result; a pandas DataFrame is one, on a worker."""
+    if hasattr(result, "to_delayed"):
+        parts: Sequence[Any] = result.to_delayed()
+        return parts
+    return [await home.client.scatter(result, workers=home.addresses[:1], hash=False)]
+
+
+def _hand_out(home: Home, claim: str, parts: Sequence[Any]) -> list[Any]:
+    """Start a task for each slot that takes its turn of the partitions of a result."""
     return [
         home.client.compute(
             delayed(_keep_claim, pure=False)(
