@@ -84,31 +84,22 @@ class Job:
 
     def graph(self, client: Any) -> dg.Graph:
         """Read the edges and build the graph."""
-        edges = dg.read_edges(
-            self.edges, format=self.format, sep=self.sep, header=self.header
-        ) if self._reads() else self.edges  # fmt: skip
-        columns = {
-            "source": self.source_column,
-            "target": self.target_column,
-        }
+        named = {"source": self.source_column, "target": self.target_column}
+        options: dict[str, Any] = {key: name for key, name in named.items() if name}
+        for key in ("directed", "duplicates", "self_loops", "nulls", "placement"):
+            options[key] = getattr(self, key)
         return dg.from_edges(
-            edges,
-            **{name: column for name, column in columns.items() if column is not None},
-            weight=self._weight(),
-            directed=self.directed,
-            duplicates=self.duplicates,
-            self_loops=self.self_loops,
-            nulls=self.nulls,
-            placement=self.placement,
+            self._edges(),
+            weight=True if self.weight == "true" else self.weight,
             client=client,
+            **options,
         )
 
-    def _reads(self) -> bool:
-        """Whether options of the reader were given; else from_edges reads, and knows more."""
-        return (self.format, self.sep, self.header) != (None, None, None)
-
-    def _weight(self) -> Any:
-        return True if self.weight == "true" else self.weight
+    def _edges(self) -> Any:
+        """Return the path, of which from_edges knows more, unless options say how to read."""
+        reader: dict[str, Any] = {"format": self.format, "sep": self.sep, "header": self.header}
+        given = {key: value for key, value in reader.items() if value is not None}
+        return dg.read_edges(self.edges, **given) if given else self.edges
 
 
 _CLUSTER_OPTIONS = (
@@ -169,9 +160,10 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
         _client(job.workers, job.threads, job.scheduler) as client,
         job.graph(client) as graph,
     ):
-        sources = arguments.pop("sources", None)
-        if sources is not None:
-            arguments["source"] = [_as_id(graph, text) for text in sources]
+        if typed := arguments.get("source"):
+            one = isinstance(typed, str)
+            ids = [_as_id(graph, text) for text in ([typed] if one else typed)]
+            arguments["source"] = ids[0] if one else ids
         result = algorithm(graph, **arguments)
         record = graph.runs[-1]
         click.echo(
@@ -205,12 +197,23 @@ def _as_id(graph: dg.Graph, text: str) -> int | str:
 
 @_job_command(
     "bfs",
-    click.option("--source", "sources", multiple=True, required=True, metavar="ID"),
+    click.option("--source", multiple=True, required=True, metavar="ID"),
     click.option("--depth-limit", type=click.IntRange(0)),
 )
-def _bfs(job: Job, sources: tuple[str, ...], depth_limit: int | None) -> None:
+def _bfs(job: Job, **options: Any) -> None:
     """Search breadth first from one or more sources."""
-    _execute(job, dg.bfs, sources=sources, depth_limit=depth_limit)
+    _execute(job, dg.bfs, **options)
+
+
+@_job_command(
+    "sssp",
+    click.option("--source", required=True, metavar="ID"),
+    click.option("--delta", type=float, help="Width of a bucket; default: from the weights."),
+    click.option("--limit", type=float, help="Leave out what is farther than this."),
+)
+def _sssp(job: Job, **options: Any) -> None:
+    """Find the shortest paths from a source."""
+    _execute(job, dg.sssp, **options)
 
 
 @_job_command("cc")
@@ -229,6 +232,18 @@ def _cc(job: Job) -> None:
 def _pagerank(job: Job, unweighted: bool, **options: Any) -> None:
     """Rank the vertices by PageRank."""
     _execute(job, dg.pagerank, weighted=not unweighted, **options)
+
+
+@_job_command("cdlp", click.option("--max-iter", default=10, show_default=True))
+def _cdlp(job: Job, **options: Any) -> None:
+    """Find communities by label propagation."""
+    _execute(job, dg.cdlp, **options)
+
+
+@_job_command("lcc")
+def _lcc(job: Job) -> None:
+    """Compute the local clustering coefficients."""
+    _execute(job, dg.local_clustering)
 
 
 @cli.command()

@@ -101,6 +101,16 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "column"), [("sssp", "distance"), ("cdlp", "label"), ("lcc", "clustering")]
+)
+def test_runs_every_algorithm(algorithm: str, column: str, karate: Path) -> None:
+    source = ["--source", "3"] if algorithm == "sssp" else []
+    done = dgraph("run", algorithm, str(karate), *source)
+    assert done.returncode == 0, done.stderr
+    assert column in done.stdout
+
+
 def test_generate_gives_the_same_graph_again(tmp_path: Path) -> None:
     for name in ("a.parquet", "b.csv"):
         out = str(tmp_path / name)
@@ -136,9 +146,10 @@ def scheduler() -> Iterator[str]:
     try:
         yield address
     finally:
+        # A worker that is told to stop in the moment in which its scheduler goes can hang in
+        # Dask's own retries, so the scheduler goes last.
         for process in reversed(processes):
             process.send_signal(signal.SIGTERM)
-        for process in processes:
             process.wait(timeout=30)
 
 
