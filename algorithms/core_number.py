@@ -93,9 +93,7 @@ async def core_number_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
         work = lower(c)
         fallen = room[: positions(c.changed, room)]
         c.changed[:] = 0
-        await exchange_changes(
-            ctx, shard, fallen.copy(), (c.estimate,), c.marks, (fallen.size,), work
-        )
+        await exchange_changes(ctx, shard, fallen, (c.estimate,), c.marks, (fallen.size,), work)
         if ctx.vote[0] == 0:
             break
         c.awake[:] = c.marks[: c.awake.size]

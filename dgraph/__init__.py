@@ -22,6 +22,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - triangles at each vertex
     * - `core_number`
       - the largest k for which a vertex is in the k-core
+    * - `run_vertex_program`
+      - supersteps of your own
     * - `dgraph.graph500`
       - the Graph500 benchmark; validation of search trees
     * - `estimate`
@@ -98,6 +100,7 @@ from dgraph.algorithms.local_clustering import local_clustering
 from dgraph.algorithms.pagerank import pagerank
 from dgraph.algorithms.sssp import sssp
 from dgraph.algorithms.triangles import triangles
+from dgraph.algorithms.vertex_program import VertexProgram, run_vertex_program
 from dgraph.create import from_edges, load
 from dgraph.edges import generate
 from dgraph.edges.read import read_edges
@@ -110,6 +113,7 @@ __all__ = [
     "DgraphError",
     "Graph",
     "GraphLostError",
+    "VertexProgram",
     "bfs",
     "cdlp",
     "config",
@@ -124,6 +128,7 @@ __all__ = [
     "pagerank",
     "placement",
     "read_edges",
+    "run_vertex_program",
     "sssp",
     "topology",
     "triangles",

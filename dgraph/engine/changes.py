@@ -91,7 +91,8 @@ def _places_of(masters: Places, shard: Shard, peer: int) -> Places:
     """Return which of the vertices shared with a peer are among `masters`."""
     prefix = shard.prefix[peer]
     if prefix >= 0:
-        return masters[: np.searchsorted(masters, prefix)]
+        # a copy: it is sent by reference, and the caller may use its array again at once
+        return masters[: np.searchsorted(masters, prefix)].copy()
     found: Places = _intersect(masters, shard.shared[peer])
     return found
 
