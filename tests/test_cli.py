@@ -56,7 +56,10 @@ def test_writes_csv_with_empty_missing_values(karate: Path, tmp_path: Path) -> N
     assert list(frame.columns) == ["vertex", "distance", "predecessor"]
     assert frame.set_index("vertex").loc["0"].tolist() == ["0", ""]
     want = nx.single_source_shortest_path_length(nx.karate_club_graph(), 0)
-    assert dict(zip(frame.vertex.astype(int), frame.distance.astype(int), strict=True)) == want
+    assert (
+        frame[["vertex", "distance"]].astype(int).set_index("vertex")["distance"].to_dict()
+        == want
+    )
 
 
 def test_writes_parquet_with_worker_processes(karate: Path, tmp_path: Path) -> None:
