@@ -33,6 +33,18 @@ def adjacency(path: Path, directed: bool) -> PlainGraph:
     )
 
 
+def vertex_edge(stem: Path, directed: bool) -> PlainGraph:
+    """Read ``stem.v``, a vertex a line, and ``stem.e``, lines ``u v weight``."""
+    rows = [line.split() for line in Path(f"{stem}.e").read_text().splitlines()]
+    return plain(
+        [int(row[0]) for row in rows],
+        [int(row[1]) for row in rows],
+        [float(row[2]) for row in rows],
+        directed=directed,
+        vertices=[int(word) for word in Path(f"{stem}.v").read_text().split()],
+    )
+
+
 def parameters(folder: Path) -> Any:
     return json.loads((folder / "parameters.json").read_text())
 

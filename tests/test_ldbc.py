@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 from dgraph.algorithms.bfs import bfs_slot
+from dgraph.algorithms.cdlp import cdlp_slot
 from dgraph.algorithms.connected_components import connected_components_slot
+from dgraph.algorithms.local_clustering import local_clustering_slot
 from dgraph.algorithms.pagerank import pagerank_slot
+from dgraph.algorithms.sssp import sssp_slot
 from tests import ldbc
 from tests.harness import frame_of
 from tests.reference import as_ids, build
 
 KINDS = [("dir", "directed"), ("undir", "undirected")]
+SLOTS = [1, 2, 3, 5]
 
 
 @pytest.fixture
@@ -47,7 +51,7 @@ def cases(folder: Path, kernel: str, letters: str, kind: str) -> list[tuple[Path
 
 
 @pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.parametrize("slots", SLOTS)
 def test_bfs(folder: Path, letters: str, kind: str, slots: int) -> None:
     facts = ldbc.parameters(folder)
     sources = [
@@ -64,7 +68,7 @@ def test_bfs(folder: Path, letters: str, kind: str, slots: int) -> None:
 
 
 @pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.parametrize("slots", SLOTS)
 def test_components(folder: Path, letters: str, kind: str, slots: int) -> None:
     for before, after, _ in cases(folder, "wcc", letters, kind):
         shards = build(ldbc.adjacency(before, kind == "directed"), slots)
@@ -74,7 +78,7 @@ def test_components(folder: Path, letters: str, kind: str, slots: int) -> None:
 
 
 @pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.parametrize("slots", SLOTS)
 def test_pagerank(folder: Path, letters: str, kind: str, slots: int) -> None:
     facts = ldbc.parameters(folder)
     rounds = [
@@ -88,3 +92,50 @@ def test_pagerank(folder: Path, letters: str, kind: str, slots: int) -> None:
         found = frame_of(pagerank_slot, shards, 0.85, None, count, None)
         ranks = dict(zip(found["vertex"], found["rank"].map(repr), strict=True))
         assert ldbc.epsilon(ldbc.values(after), ranks)
+
+
+@pytest.mark.parametrize(("letters", "kind"), KINDS)
+@pytest.mark.parametrize("slots", SLOTS)
+def test_cdlp(folder: Path, letters: str, kind: str, slots: int) -> None:
+    facts = ldbc.parameters(folder)
+    rounds = [
+        facts["validation"]["cdlp"][kind]["iterations"],
+        facts["example"][kind]["cdlp"]["iterations"],
+    ]
+    for (before, after, _), count in zip(
+        cases(folder, "cdlp", letters, kind), rounds, strict=True
+    ):
+        shards = build(ldbc.adjacency(before, kind == "directed"), slots)
+        found = frame_of(cdlp_slot, shards, count)
+        labels = dict(zip(found["vertex"], found["label"].astype("string"), strict=True))
+        assert ldbc.exact(ldbc.values(after), labels)
+
+
+@pytest.mark.parametrize(("letters", "kind"), KINDS)
+@pytest.mark.parametrize("slots", SLOTS)
+def test_lcc(folder: Path, letters: str, kind: str, slots: int) -> None:
+    for before, after, _ in cases(folder, "lcc", letters, kind):
+        shards = build(ldbc.adjacency(before, kind == "directed"), slots)
+        found = frame_of(local_clustering_slot, shards)
+        shares = dict(zip(found["vertex"], found["clustering"].map(repr), strict=True))
+        assert ldbc.epsilon(ldbc.values(after), shares)
+
+
+@pytest.mark.parametrize(("letters", "kind"), KINDS)
+@pytest.mark.parametrize("slots", SLOTS)
+def test_sssp(folder: Path, letters: str, kind: str, slots: int) -> None:
+    facts = ldbc.parameters(folder)
+    example = folder / "example" / f"example-{kind}"
+    files = [
+        (folder / "sssp" / f"{letters}-input", folder / "sssp" / f"{letters}-output"),
+        (example, Path(f"{example}-SSSP")),
+    ]
+    sources = [
+        facts["validation"]["sssp"][kind]["source"],
+        facts["example"][kind]["sssp"]["source"],
+    ]
+    for (before, after), source in zip(files, sources, strict=True):
+        shards = build(ldbc.vertex_edge(before, kind == "directed"), slots)
+        found = frame_of(sssp_slot, shards, as_ids([source]))
+        far = found["distance"].map(repr).replace("inf", "Infinity")
+        assert ldbc.epsilon(ldbc.values(after), dict(zip(found["vertex"], far, strict=True)))
