@@ -98,7 +98,7 @@ def test_any_two_spreads_give_the_same_bits(data: st.DataObject, graph: PlainGra
     )
     source = data.draw(st.integers(0, graph.n - 1))
     found = [run(graph, source, data.draw(spreads(graph)).shards(graph)) for _ in range(2)]
-    pd.testing.assert_frame_equal(*found, check_exact=True)
+    pd.testing.assert_frame_equal(found[0], found[1], check_exact=True)
     pd.testing.assert_frame_equal(found[0], expected(graph, source), check_exact=True)
 
 
@@ -112,7 +112,7 @@ def kronecker(weights: str, scale: int = 10) -> PlainGraph:
     weight: NDArray[Any] = rng.integers(0, 256, count)
     if weights == "float":
         weight = rng.random(count, np.float32)
-    return plain(*ends, weight, directed=weights == "directed", duplicates="min")
+    return plain(ends[0], ends[1], weight, directed=weights == "directed", duplicates="min")
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
@@ -130,7 +130,7 @@ def test_pulls_where_hubs_are(weights: str, slots: int) -> None:
         assert weight is not None
         nonzero = np.maximum(weight, 1e-300)  # an explicit 0 is no edge to scipy
         matrix: Any = coo_array((nonzero, (tail, head)), shape=(graph.n, graph.n)).tocsr()
-        theirs = dijkstra(matrix, indices=source)
+        theirs = dijkstra(matrix, indices=source)  # type: ignore[call-overload]
         np.testing.assert_allclose(found["distance"], theirs, atol=1e-200)
     assert "pull" in steps.stages
 
