@@ -17,6 +17,7 @@ import click
 import pandas as pd
 
 import dgraph as dg
+from dgraph.clients import LOCAL
 from dgraph.errors import DgraphError
 from dgraph.output import check_output, write_frame
 
@@ -55,7 +56,7 @@ def _client(workers: int | None, threads: int | None, scheduler: str | None) -> 
         threads_per_worker=threads or (1 if workers else None),
         processes=workers is not None,
         memory_limit=0,
-        dashboard_address=None,
+        dashboard_address=LOCAL,
     )
     with cluster, Client(cluster) as client:
         yield client

@@ -320,6 +320,16 @@ def test_refuses_what_is_no_result(client: Client) -> None:
             graph500.search_keys(g, 0)
 
 
+def test_takes_the_parents_of_the_reference(client: Client) -> None:
+    parents = np.array([0, 0, 1, 2, 0, -1, -1])  # of 0 ... 4, 8 and 9; the root is its own
+    tree = pd.DataFrame({"vertex": [0, 1, 2, 3, 4, 8, 9], "predecessor": parents})
+    with dg.from_edges(EDGES, virtual_slots=3, client=client) as g:
+        assert graph500.validate_bfs(g, 0, tree)
+        assert graph500.traversed_edges(g, tree) == 5
+    with dg.from_edges(np.vstack([EDGES, [[8, -1]]]), virtual_slots=3, client=client) as g:
+        assert set(graph500.validate_bfs(g, 0, tree).failures) == {"tree", "parent edges"}
+
+
 @pytest.mark.parametrize("kind", ["int8", "uint64", "str"])
 def test_takes_results_in_any_form(client: Client, kind: str) -> None:
     with dg.from_edges(EDGES.astype(kind), virtual_slots=3, client=client) as g:

@@ -33,8 +33,8 @@ from dgraph.errors import GraphLostError, OptionError, VertexNotFoundError
 from dgraph.graph import Graph
 from dgraph.graph500.places import NO_VERTEX, by_owner, placed_of
 from dgraph.home import Home
-from dgraph.shard import Shard, number_dtype
-from dgraph.vertices.ids import Ids, concat_ids
+from dgraph.shard import Shard
+from dgraph.vertices.ids import Ids, IntIds, concat_ids
 
 __all__ = ["NOTHING", "Claim", "Claimed", "check_columns", "check_graph", "examine", "lay_out"]
 
@@ -184,9 +184,11 @@ async def lay_out(ctx: Context, claim: Claim, distances: bool) -> Claimed:
     """
     shard = claim.shard
     vertex, parent, distance = _read(claim.frames, shard.ids, distances)
-    parents = np.full(len(vertex), NOTHING, number_dtype(shard.num_vertices))
-    named = np.flatnonzero(parent.present)
-    parents[named] = await placed_of(ctx, shard, parent.ids)
+    placed = await placed_of(ctx, shard, parent.ids)
+    if isinstance(parent.ids, IntIds):  # Graph500's own way to say that there is none
+        placed[(placed == NO_VERTEX) & (parent.ids.values == -1)] = NOTHING
+    parents = np.full(len(vertex), NOTHING, placed.dtype)
+    parents[np.flatnonzero(parent.present)] = placed
     # The partitions of our own results are in place as they are, which saves the most.
     if not (await ctx.allreduce([vertex == shard.ids], "min"))[0]:
         parents, distance = await _to_owners(ctx, shard, vertex, parents, distance)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -272,7 +273,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         if not self.valid:
-            return f"<p>{INVALID} {'; '.join(map(str, self.failures))}</p>"
+            return f"<p>{INVALID} {escape('; '.join(map(str, self.failures)))}</p>"
         rows = self.summary().to_html(index=False, float_format="{:.4g}".format)
         return f"<p>{self._title()}</p>{rows}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -95,11 +96,11 @@ class Validation:
     def _repr_html_(self) -> str:
         rows = "".join(
             f'<tr><td style="text-align: left">{rule}</td>'
-            f'<td style="text-align: left">{self.failures.get(rule, "holds")}</td></tr>'
+            f'<td style="text-align: left">{escape(self.failures.get(rule, "holds"))}</td></tr>'
             for rule in RULES
         )
         title = f"{self.kernel} from {self.source!r}: {'' if self.valid else 'in'}valid"
-        return f"<table><caption>{title}</caption><tbody>{rows}</tbody></table>"
+        return f"<table><caption>{escape(title)}</caption><tbody>{rows}</tbody></table>"
 
 
 def validate_bfs(g: Graph, source: Any, result: Any) -> Any:
@@ -112,7 +113,7 @@ def validate_bfs(g: Graph, source: Any, result: Any) -> Any:
     result : Dask or pandas DataFrame
         Columns vertex, predecessor and, if it should be checked as well, distance; in the ids
         of the graph. What has no row, or neither a predecessor nor a distance, was not reached.
-        The source has no predecessor or is its own.
+        The source has no predecessor or is its own. -1 is no predecessor unless it is a vertex.
 
     Returns
     -------
