@@ -62,7 +62,7 @@ class Cores(NamedTuple):
     Parameters
     ----------
     offsets, targets : arrays
-        Edges of the masters.
+        Edges of the masters; targets as an unsigned view, see `dgraph.shard.rows`.
     estimate : int32 array over the local ids
     awake : bitmap over the masters
     changed : bitmap over the masters
@@ -74,7 +74,7 @@ class Cores(NamedTuple):
     """
 
     offsets: NDArray[np.int64]
-    targets: NDArray[np.int32]
+    targets: NDArray[np.uint32]
     estimate: NDArray[np.int32]
     awake: Bits
     changed: Bits
@@ -103,7 +103,8 @@ async def core_number_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
 
 def _begin(shard: Shard) -> Cores:
     """Return the state in which estimates are degrees and all masters are awake."""
-    offsets, targets, masters = shard.out.offsets, shard.out.targets, shard.masters
+    offsets, masters = shard.out.offsets, shard.masters
+    targets = shard.out.targets.view(np.uint32)
     estimate = np.zeros(shard.size, np.int32)
     count_neighbours(offsets, targets, estimate)
     awake = np.full(words(masters), ~np.uint64(0))
@@ -162,11 +163,12 @@ def lower(c):  # type: ignore[no-untyped-def]
 def is_supported(c, v):  # type: ignore[no-untyped-def]
     """Return whether v has enough neighbours whose estimates are not below its own."""
     own = c.estimate[v]
+    targets, estimate = c.targets, c.estimate  # looked up here, not in the loop
     missing = own
     for j in range(c.offsets[v], c.offsets[v + 1]):
         if missing == 0:
             break
-        if c.estimate[c.targets[j]] >= own and is_neighbour(c.targets, j, c.offsets[v], v):
+        if estimate[targets[j]] >= own and is_neighbour(targets, j, c.offsets[v], v):
             missing -= 1
     return missing == 0
 
@@ -174,15 +176,16 @@ def is_supported(c, v):  # type: ignore[no-untyped-def]
 @nb.njit(nogil=True, cache=True)
 def h_index(c, v):  # type: ignore[no-untyped-def]
     """Return the largest k below the estimate of v such that k neighbours have at least k."""
-    own = c.estimate[v]
+    targets, estimate, heights = c.targets, c.estimate, c.heights
+    own = estimate[v]
     for j in range(c.offsets[v], c.offsets[v + 1]):
-        if is_neighbour(c.targets, j, c.offsets[v], v):
-            c.heights[min(c.estimate[c.targets[j]], own)] += 1
-    k, reach = own, c.heights[own]
+        if is_neighbour(targets, j, c.offsets[v], v):
+            heights[min(estimate[targets[j]], own)] += 1
+    k, reach = own, heights[own]
     while reach < k:
         k -= 1
-        reach += c.heights[k]
-    c.heights[: own + 1] = 0
+        reach += heights[k]
+    heights[: own + 1] = 0
     return k
 
 
@@ -196,7 +199,7 @@ def wake(c, v, old):  # type: ignore[no-untyped-def]
     new, masters = c.estimate[v], c.offsets.size - 1
     last = -1
     for j in range(c.offsets[v], c.offsets[v + 1]):
-        u = c.targets[j]
+        u = np.int64(c.targets[j])
         if c.estimate[u] > new:
             if u >= masters:
                 c.marks[u >> 6] |= _ONE << np.uint64(u & 63)
