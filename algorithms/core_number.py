@@ -197,7 +197,7 @@ def wake(c, v, old):  # type: ignore[no-untyped-def]
     woken, whether v supported them or not.
     """
     new, masters = c.estimate[v], c.offsets.size - 1
-    last = -1
+    last = np.int64(-1)
     for j in range(c.offsets[v], c.offsets[v + 1]):
         u = np.int64(c.targets[j])
         if c.estimate[u] > new:
