@@ -101,7 +101,7 @@ async def bfs_slot(
     """Search from `sources`, at most `depth_limit` levels deep; see :func:`bfs`."""
     ctx.stage = "sources"
     _, here = await masters_of(ctx, shard, sources)
-    s = _begin(shard, here)
+    s = _begin(ctx, shard, here)
     out = rows_of(shard.out)
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
     limit = shard.num_vertices if depth_limit is None else depth_limit
@@ -148,19 +148,22 @@ async def _bottom_up_levels(
     return depth, awake
 
 
-def _begin(shard: Shard, sources: NDArray[np.int32]) -> Search:
+def _begin(ctx: Context, shard: Shard, sources: NDArray[np.int32]) -> Search:
     """Return the state in which only the sources are visited."""
     masters, proxies = shard.masters, shard.size - shard.masters
+    ranks = shard.rank.dtype
     s = Search(
-        level=np.full(masters, -1, np.int32),
-        parent=np.full(masters, -1, shard.rank.dtype),
+        level=ctx.scratch(shard, masters, np.int32),
+        parent=ctx.scratch(shard, masters, ranks),
         seen=_unreachable(shard),
         front=np.zeros(words(shard.size), np.uint64),
         filled=np.zeros(words(words(masters)), np.uint64),
-        queue=np.empty(masters, np.int32),
-        found=np.empty(proxies, np.int32),
-        found_by=np.empty(proxies, shard.rank.dtype),
+        queue=ctx.scratch(shard, masters, np.int32),
+        found=ctx.scratch(shard, proxies, np.int32),
+        found_by=ctx.scratch(shard, proxies, ranks),
     )
+    s.level.fill(-1)
+    s.parent.fill(-1)
     s.level[sources] = 0
     for bits, members in (s.seen, sources), (s.front, sources), (s.filled, sources >> 6):
         set_bits(bits, members)

@@ -78,10 +78,12 @@ class Neighbours(Column):
 
     async def in_users_ids(self, ctx: Context, shard: Shard) -> Any:
         """Return user ids in their nullable form; two exchanges."""
-        local = local_of_neighbours(shard, self.codes)
+        room = ctx.scratch(shard, self.codes.size, np.int32)
+        local = local_of_neighbours(shard, self.codes, out=room)
+        missing = local < 0
         # what stands under a missing value is not seen: let it be the first master
-        ids = await ids_of_locals(ctx, shard, np.maximum(local, 0))
-        return ids.to_nullable(local < 0)
+        ids = await ids_of_locals(ctx, shard, np.maximum(local, 0, out=local))
+        return ids.to_nullable(missing)
 
 
 @dataclass(frozen=True, slots=True)

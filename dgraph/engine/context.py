@@ -23,6 +23,7 @@ from dgraph.exchange.frame import Frame
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.shard import Shard
 from dgraph.shard.bits import compress_bits, gather_bits, set_bits, words
+from dgraph.shard.scratch import Scratch
 
 __all__ = ["Context"]
 
@@ -65,6 +66,7 @@ class Context:
         self.stage = ""
         self.notes: dict[str, Any] = {}
         self._turn = 0
+        self._borrowed: list[tuple[Scratch, Array]] = []
         self._buffers: dict[Any, Array] = {}
 
     async def _exchange(
@@ -87,6 +89,19 @@ class Context:
         if found is None or found.size < length or found.dtype != dtype:
             found = self._buffers[key] = np.empty(length, dtype)
         return found[:length]
+
+    def scratch(self, shard: Shard, length: int, dtype: Any) -> Array:
+        """Return an array to use for the length of the run, with arbitrary contents."""
+        pool: Scratch = shard.derived.setdefault("scratch", Scratch())
+        array = pool.borrow(length, dtype)
+        self._borrowed.append((pool, array))
+        return array
+
+    def close(self) -> None:
+        """Give back what was borrowed, once nothing of the run looks at it any more."""
+        for pool, array in self._borrowed:
+            pool.give_back(array)
+        self._borrowed.clear()
 
     async def allreduce(self, values: Any, op: str = "sum", work: int | None = None) -> Votes:
         """Combine an int64 vector over all slots.

@@ -117,6 +117,8 @@ class _Gang:
         self.seat.hub, self.seat.recorder = hub, recorder
         recorder.start()
         results = hub.run()
+        for context in contexts.values():
+            context.close()
         first = contexts[slots[0]]
         log = recorder.log(first.stage)
         return Outcome(log, self._keep(results), first.notes)

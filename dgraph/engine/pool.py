@@ -38,9 +38,10 @@ def run(
     >>> run(program, [3, 7, 5], slots=3)
     [7, 7, 7]
     """
+    contexts = [Context(slot, slots) for slot in range(slots)]
     programs = {
-        slot: program(Context(slot, slots), *(values[slot] for values in arguments))
-        for slot in range(slots)
+        slot: program(context, *(values[slot] for values in arguments))
+        for slot, context in enumerate(contexts)
     }
     hub = Hub(programs, threads or min(slots, os.cpu_count() or 1), observer=observer)
     results = hub.run()

@@ -86,13 +86,17 @@ async def _refuse(ctx: Context, ids: Ids, positions: Places) -> None:
     )
 
 
-def local_of_neighbours(shard: Shard, codes: Array) -> NDArray[np.int32]:
+def local_of_neighbours(
+    shard: Shard, codes: Array, out: NDArray[np.int32] | None = None
+) -> NDArray[np.int32]:
     """Return the local ids of one in-neighbour of each master.
 
     Parameters
     ----------
     codes : array over the masters
         ``v >= 0`` is the local id v, -1 none, ``-2 - r`` the in-neighbour whose rank is r.
+    out : int32 array over the masters, optional
+        Where to write them.
 
     Examples
     --------
@@ -101,15 +105,13 @@ def local_of_neighbours(shard: Shard, codes: Array) -> NDArray[np.int32]:
     >>> local_of_neighbours(shard, np.array([1, -1, -2 - 0]))
     array([ 1, -1,  0], dtype=int32)
     """
-    local: NDArray[np.int32] = _search_rows(
-        shard.into.offsets, shard.into.targets, shard.rank, codes
-    )
+    local = np.empty(codes.size, np.int32) if out is None else out
+    _search_rows(shard.into.offsets, shard.into.targets, shard.rank, codes, local)
     return local
 
 
 @nb.njit(nogil=True, cache=True)
-def _search_rows(offsets, targets, rank, codes):  # type: ignore[no-untyped-def]
-    local = np.empty(codes.size, np.int32)
+def _search_rows(offsets, targets, rank, codes, local):  # type: ignore[no-untyped-def]
     for v in range(codes.size):
         if codes[v] >= -1:
             local[v] = codes[v]
@@ -124,7 +126,6 @@ def _search_rows(offsets, targets, rank, codes):  # type: ignore[no-untyped-def]
             else:
                 high = middle
         local[v] = targets[low]
-    return local
 
 
 async def ids_of_locals(ctx: Context, shard: Shard, locals_: NDArray[np.int32]) -> Ids:
@@ -135,7 +136,8 @@ async def ids_of_locals(ctx: Context, shard: Shard, locals_: NDArray[np.int32]) 
     locals_ : int32 array
         Local ids, in any sequence, as often as they like.
     """
-    codes, distinct = _factorize(locals_, shard.size)
+    room = ctx.scratch(shard, locals_.size, np.int32)
+    codes, distinct = _factorize(locals_, shard.size, room)
     groups = zip(shard.group_start.tolist(), shard.group_size.tolist(), strict=True)
     places = [_between(distinct, start, start + size) for start, size in groups]
 
@@ -147,17 +149,19 @@ async def ids_of_locals(ctx: Context, shard: Shard, locals_: NDArray[np.int32]) 
     return concat_ids([own, *found]).take(codes)
 
 
-def _factorize(numbers: Array, size: int) -> tuple[Array, Array]:
+def _factorize(numbers: Array, size: int, room: NDArray[np.int32]) -> tuple[Array, Array]:
     """Return where each number stands among the distinct ones, and these, ascending.
 
     Parameters
     ----------
     numbers : integer array
         From 0 to `size`.
+    room : int32 array beside `numbers`
+        May be written to and returned.
 
     Examples
     --------
-    >>> _factorize(np.array([70, 3, 70], np.int32), 128)
+    >>> _factorize(np.array([70, 3, 70], np.int32), 128, np.empty(3, np.int32))
     (array([1, 0, 1], dtype=int32), array([ 3, 70], dtype=int32))
     """
     if size > 64 * numbers.size or size >= WIDE:
@@ -166,10 +170,9 @@ def _factorize(numbers: Array, size: int) -> tuple[Array, Array]:
     # a bitmap stays in the cache, unlike a table with an entry for every number
     bits = np.zeros(words(size), np.uint64)
     set_bits(bits, numbers)
-    places = np.empty(numbers.size, np.int32)
-    found = np.empty(_positions_among(bits, numbers, places), np.int32)
+    found = np.empty(_positions_among(bits, numbers, room), np.int32)
     positions(bits, found)
-    return places, found
+    return room, found
 
 
 @nb.njit(nogil=True, cache=True)
@@ -195,7 +198,8 @@ async def ids_of_orders(ctx: Context, shard: Shard, orders: Array) -> Ids:
     orders : array
         Of any vertices of the graph, as often as they like.
     """
-    codes, distinct = _factorize(orders, shard.num_vertices)
+    room = ctx.scratch(shard, orders.size, np.int32)
+    codes, distinct = _factorize(orders, shard.num_vertices, room)
     blocks = pairwise(shard.dictionary.cuts.tolist())
     places = [_between(distinct, low, high) for low, high in blocks]
     found = await _ask(ctx, shard, places, lambda _, some: shard.dictionary.ids.take(some))
