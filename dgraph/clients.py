@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import threading
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
@@ -105,8 +106,7 @@ def _embedded() -> Client:
             worker_dashboard_address=LOCAL,
             set_as_default=True,
         )
-    # Dask would close the cluster before the client, and complain about results that get lost.
-    atexit.register(client.close)
+    atexit.register(_close_silently, client)
     notify(
         Note(
             f"no Dask client was found: started a cluster of {CPU_COUNT} threads in this "
@@ -114,6 +114,20 @@ def _embedded() -> Client:
         )
     )
     return client
+
+
+def _close_silently(client: Client) -> None:
+    """Close the embedded cluster's client at exit.
+
+    Dask would close the cluster before the client, and complain about results that get lost.
+    Python's thread pools are shut by now, of which Dask complains as well.
+    """
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        client.close()
+    finally:
+        logging.disable(before)
 
 
 def call(
