@@ -13,62 +13,71 @@ from dgraph.shard import Shard
 
 __all__ = ["broadcast_some"]
 
+Array = NDArray[Any]
+
 
 async def broadcast_some(
-    ctx: Context, shard: Shard, vertices: NDArray[np.int32], vote: Any = None
-) -> NDArray[np.int32]:
-    """Tell the proxies of some masters that they are meant; return which proxies here are.
+    ctx: Context, shard: Shard, vertices: NDArray[np.int32], *values: Array, vote: Any = None
+) -> tuple[Array, ...]:
+    """Tell the proxies of some masters that they are meant, and a value or several.
 
     Parameters
     ----------
     vertices : int32 array
         Masters of this slot, ascending.
+    *values : arrays beside `vertices`
     vote : sequence of int, optional
         Summed over the slots on the way.
+
+    Returns
+    -------
+    proxies : int32 array
+        Those on this slot that are meant.
+    *values : arrays beside them
     """
-    columns = []
-    for peer, shared in enumerate(shard.shared):
-        if shard.prefix[peer] >= 0:
-            places = vertices[: np.searchsorted(vertices, shard.prefix[peer])]
-        else:
-            places = _places(vertices, shared)
-        columns.append((places,) if places.size else None)
-    came = await ctx.alltoall(columns, vote)
-    told = [
-        some[0] + np.int32(shard.group_start[source])
-        for source, some in enumerate(came)
-        if some is not None and source != shard.slot
-    ]
-    return np.concatenate(told) if told else np.zeros(0, np.int32)
+    columns: list[tuple[Array, ...] | None] = []
+    for shared in shard.shared:
+        which, places = _places(vertices, shared)
+        told = (places, *(value[which] for value in values))
+        columns.append(told if places.size else None)
+    found = [(vertices[:0], *(value[:0] for value in values))]
+    for source, some in enumerate(await ctx.alltoall(columns, vote)):
+        if some is not None:
+            found.append((some[0] + np.int32(shard.group_start[source]), *some[1:]))
+    return tuple(np.concatenate(column) for column in zip(*found, strict=True))
 
 
 @nb.njit(nogil=True, cache=True)
 def _places(vertices, shared):  # type: ignore[no-untyped-def]
-    """Return the positions in `shared` of those of `vertices` that are in it; both ascend.
+    """Find those of `vertices` that are in `shared`; both ascend.
+
+    Returns their positions in the one and in the other.
 
     Examples
     --------
     >>> _places(np.array([2, 3, 9], np.int32), np.array([0, 3, 4, 9], np.int32))
-    array([1, 3], dtype=int32)
+    (array([1, 2], dtype=int32), array([1, 3], dtype=int32))
     """
-    places = np.empty(min(vertices.size, shared.size), np.int32)
+    room = min(vertices.size, shared.size)
+    which, places = np.empty(room, np.int32), np.empty(room, np.int32)
     found, low = 0, 0
-    for vertex in vertices:
+    for i in range(vertices.size):
         # gallop: cheap for few vertices and for many
         step = 1
-        while low + step < shared.size and shared[low + step] < vertex:
+        while low + step < shared.size and shared[low + step] < vertices[i]:
             low += step
             step *= 2
         high = min(low + step, shared.size)
         while low < high:
             middle = (low + high) >> 1
-            if shared[middle] < vertex:
+            if shared[middle] < vertices[i]:
                 low = middle + 1
             else:
                 high = middle
         if low == shared.size:
             break
-        if shared[low] == vertex:
+        if shared[low] == vertices[i]:
+            which[found] = i
             places[found] = low
             found += 1
-    return places[:found]
+    return which[:found], places[:found]

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._by_weight import WeightedRows
+from dgraph.algorithms._delta import Search
 from dgraph.algorithms._sparse import broadcast_some
 from dgraph.engine.context import Context
 from dgraph.shard import Shard
 
-__all__ = ["Tight", "predecessors", "tight_edges"]
+__all__ = ["Tight", "link", "predecessors", "tight_edges"]
 
 Array = NDArray[Any]
 
@@ -47,7 +48,7 @@ class Tight(NamedTuple):
 async def predecessors(
     ctx: Context,
     shard: Shard,
-    distance: NDArray[np.float64],
+    s: Search,
     source: int,
     lowest: float,
     out: WeightedRows,
@@ -61,14 +62,14 @@ async def predecessors(
 
     Parameters
     ----------
-    distance : float64 array over the local ids
-        Final, proxies included.
+    s : Search
+        Its distances are final, those of proxies too. The rest of it serves as room.
     source : int
         Its local id on the slot that owns it, -1 on the others.
     lowest : float
         Few edges leave the vertices that are nearer than this.
     """
-    tight = await tight_edges(ctx, shard, distance, source, lowest, 0.0, out, into)
+    tight = await tight_edges(ctx, shard, s, source, lowest, 0.0, out, into)
     parent = np.full(shard.masters, -1, shard.rank.dtype)
     _take_first(tight, parent)
     tied = tight.tied
@@ -81,7 +82,7 @@ async def predecessors(
 async def tight_edges(
     ctx: Context,
     shard: Shard,
-    distance: NDArray[np.float64],
+    s: Search,
     source: int,
     lowest: float,
     slack: float,
@@ -100,18 +101,20 @@ async def tight_edges(
         0: ``distance[u] + weight == distance[v]``. Else it may be more by this part of it, but
         then u must be nearer than v.
     """
-    near = np.flatnonzero(distance[: shard.masters] < lowest)
-    full = np.zeros(shard.size, np.bool_)
-    proxies = _reach(near, distance, slack, full, out)
+    near = np.flatnonzero(s.distance[: shard.masters] < lowest)
+    full = s.mark.view(np.bool_)
+    full.fill(False)
+    proxies = _reach(near, s.distance, slack, full, s.outbox, out)
     met, _ = await ctx.reduce(shard, proxies, full[proxies])
     full[met] = True
-    return Tight(*_tight_edges(distance, source, lowest, slack, full, into))
+    begin = s.landing.view(np.int64)[: shard.masters + 1]
+    tail = _tight_edges(s.distance, source, lowest, slack, full, into, begin, s.pile)
+    return Tight(begin, tail)
 
 
 @nb.njit(nogil=True, cache=True)
-def _reach(near, distance, slack, full, out):  # type: ignore[no-untyped-def]
+def _reach(near, distance, slack, full, proxies, out):  # type: ignore[no-untyped-def]
     """Mark in `full` what tight edges lead to from `near`; return the proxies among it."""
-    proxies = np.empty(full.size, np.int32)
     count = 0
     for u in near:
         for j in range(out.offsets[u], out.offsets[u + 1]):
@@ -121,14 +124,13 @@ def _reach(near, distance, slack, full, out):  # type: ignore[no-untyped-def]
                 if v >= out.offsets.size - 1:
                     proxies[count] = v
                     count += 1
-    return proxies[:count].copy()
+    return proxies[:count]
 
 
 @nb.njit(nogil=True, cache=True)
-def _tight_edges(distance, source, lowest, slack, full, into):  # type: ignore[no-untyped-def]
-    masters = into.offsets.size - 1
-    begin = np.empty(masters + 1, np.int64)
-    tail = np.empty(masters + 1, np.int32)
+def _tight_edges(distance, source, lowest, slack, full, into, begin, tail):  # type: ignore[no-untyped-def]
+    """Fill `begin`, and `tail` or a longer array that is returned."""
+    masters = begin.size - 1
     count = 0
     for v in range(masters):
         begin[v] = count
@@ -149,7 +151,7 @@ def _tight_edges(distance, source, lowest, slack, full, into):  # type: ignore[n
             tail[count] = u
             count += 1
     begin[masters] = count
-    return begin, tail[:count].copy()
+    return tail[:count]
 
 
 @nb.njit(nogil=True, cache=True)
@@ -227,13 +229,13 @@ async def _fewest_hops(
     parent: Array,
 ) -> None:
     """Search breadth-first from the source along tight edges into needed masters."""
-    heads, first, further = _link(tight, needed)
+    heads, first, further = link(tight, needed)
     hops = np.full(shard.masters, -1, np.int32)
     frontier = np.array([source] if source >= 0 else [], np.int32)
     hops[frontier] = 0
     level = 0
     while True:
-        told = await broadcast_some(ctx, shard, frontier, vote=[frontier.size])
+        (told,) = await broadcast_some(ctx, shard, frontier, vote=[frontier.size])
         if ctx.vote[0] == 0:
             return
         level += 1
@@ -243,7 +245,7 @@ async def _fewest_hops(
 
 
 @nb.njit(nogil=True, cache=True)
-def _link(tight, needed):  # type: ignore[no-untyped-def]
+def link(tight, needed):  # type: ignore[no-untyped-def]
     """Chain the edges into needed masters by tail.
 
     Returns the heads of the edges; for each local id its last edge, -1 none; for each edge the

@@ -12,6 +12,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - the same along weighted edges
     * - `connected_components`
       - which vertices hang together
+    * - `betweenness_centrality`
+      - how many shortest paths lead through each vertex
     * - `pagerank`
       - how much a random walker frequents each vertex
     * - `cdlp`
@@ -92,6 +94,7 @@ from dgraph import (
     placement,
     topology,
 )
+from dgraph.algorithms.betweenness_centrality import betweenness_centrality
 from dgraph.algorithms.bfs import bfs
 from dgraph.algorithms.cdlp import cdlp
 from dgraph.algorithms.connected_components import connected_components
@@ -114,6 +117,7 @@ __all__ = [
     "Graph",
     "GraphLostError",
     "VertexProgram",
+    "betweenness_centrality",
     "bfs",
     "cdlp",
     "config",
