@@ -235,6 +235,19 @@ def _pagerank(job: Job, unweighted: bool, **options: Any) -> None:
     _execute(job, dg.pagerank, weighted=not unweighted, **options)
 
 
+@_job_command(
+    "bc",
+    click.option("--k", type=click.IntRange(1), help="Sample so many sources; default: all."),
+    click.option("--seed", type=int, help="Of the sample."),
+    click.option("--weighted", is_flag=True, help="Shortest by weight, not by edges."),
+    click.option("--endpoints", is_flag=True, help="Count the ends of paths as well."),
+    click.option("--normalized/--not-normalized", default=True, show_default=True),
+)
+def _bc(job: Job, **options: Any) -> None:
+    """Compute the betweenness centrality."""
+    _execute(job, dg.betweenness_centrality, **options)
+
+
 @_job_command("cdlp", click.option("--max-iter", default=10, show_default=True))
 def _cdlp(job: Job, **options: Any) -> None:
     """Find communities by label propagation."""

@@ -29,7 +29,6 @@ from tests.clusters import cluster
 
 CASES = Path(__file__).parents[2] / "shared" / "cases" / "cases.json"
 ELSEWHERE = {
-    "betweenness_centrality": "there is no betweenness yet",
     "neighbor_sample": "there is no neighbour sampling yet",
     "partition": "there are no partitioners to ask yet",
     "graph500_roots": "in test_graph500.py",

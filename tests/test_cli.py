@@ -106,7 +106,13 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "column"), [("sssp", "distance"), ("cdlp", "label"), ("lcc", "clustering")]
+    ("algorithm", "column"),
+    [
+        ("sssp", "distance"),
+        ("cdlp", "label"),
+        ("lcc", "clustering"),
+        ("bc", "betweenness"),
+    ],
 )
 def test_runs_every_algorithm(algorithm: str, column: str, karate: Path) -> None:
     source = ["--source", "3"] if algorithm == "sssp" else []
