@@ -282,11 +282,8 @@ def test_reported_fault(check: Check, client: Client, tmp_path: Path) -> None:
     if check["algo"] in ELSEWHERE:
         pytest.skip(ELSEWHERE[check["algo"]])
     if check["algo"] == "kronecker_generate":
-        params = check["params"]
-        edges = dg.generate.kronecker(
-            params["scale"], params["edgefactor"], seed=params["seed"]
-        )
-        assert len(edges) == check["expect"]["generated_edges"]
+        edges = dg.generate.kronecker(**check["params"])
+        assert len(fetch(client, edges)) == check["expect"]["generated_edges"]
         return
     answers = []
     for setting in settings(check):

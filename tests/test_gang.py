@@ -215,7 +215,7 @@ def test_async_client() -> None:
                 asynchronous=True,
                 **TWO_THREADS,
             ) as started,
-            Client(started, asynchronous=True) as client,
+            Client(started, asynchronous=True, set_as_default=False) as client,
         ):
             members = await find_members(client)
             result = await launch(client, spec_of(members, gangs.total))

@@ -95,7 +95,7 @@ def test_grid_is_a_grid(rows: int, cols: int) -> None:
     found = {tuple(sorted(row)) for row in computed(grid(rows, cols)).to_numpy().tolist()}
     expected = nx.convert_node_labels_to_integers(nx.grid_2d_graph(rows, cols))
     assert found == {tuple(sorted(edge)) for edge in expected.edges}
-    assert len(grid(rows, cols)) == len(found)
+    assert len(computed(grid(rows, cols))) == len(found)
 
 
 def test_seeds_differ() -> None:
@@ -103,7 +103,7 @@ def test_seeds_differ() -> None:
     assert not first.equals(second)
     assert computed(kronecker(0, 3))["source"].to_list() == [0, 0, 0]
     assert computed(uniform(0, 3))["target"].to_list() == [0, 0, 0]
-    assert len(kronecker(4, 0)) == 0
+    assert len(computed(kronecker(4, 0))) == 0
 
 
 def test_dtypes_are_as_declared() -> None:
