@@ -85,7 +85,9 @@ def running() -> set[threading.Thread | psutil.Process]:
     threads = {
         thread
         for thread in threading.enumerate()
-        if thread not in pooled and (not thread.daemon or thread.name == "dgraph-slot")
+        if thread not in pooled
+        and not thread.name.startswith("Dask-Offload")
+        and (not thread.daemon or thread.name == "dgraph-slot")
     }
     children = {child for child in psutil.Process().children() if child.pid != tracker}
     return threads | children
