@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import pandas as pd
+from pyarrow.lib import ArrowException
 
 import dgraph as dg
 from dgraph.clients import LOCAL
@@ -48,7 +49,13 @@ def _client(workers: int | None, threads: int | None, scheduler: str | None) -> 
     if scheduler is not None:
         if workers is not None or threads is not None:
             raise click.UsageError("--scheduler joins a cluster: drop --workers, --threads")
-        with Client(scheduler, timeout="20s") as client:
+        try:
+            joined = Client(scheduler, timeout="20s")
+        except ValueError:
+            raise click.UsageError(
+                f"--scheduler must be an address such as tcp://host:8786, not {scheduler!r}"
+            ) from None
+        with joined as client:
             yield client
         return
     cluster = LocalCluster(
@@ -332,12 +339,15 @@ def _main(arguments: list[str] | None) -> int:
         with progress(Options.read().progress):
             # what it returns is None, or the code with which a command has ended itself
             code: int | None = cli.main(arguments, prog_name="dgraph", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 2
     except click.ClickException as error:
         return _complain(error.format_message())
     except (KeyboardInterrupt, click.Abort):
         click.echo("dgraph: interrupted", err=True)
         return 130
-    except (DgraphError, OSError) as error:
+    except (DgraphError, OSError, ArrowException) as error:
         return _complain(str(error))
     return code or 0
 

@@ -90,6 +90,7 @@ def test_writes_parquet_with_worker_processes(karate: Path, tmp_path: Path) -> N
             ["run", "cc", "{karate}", "--scheduler", "tcp://x:1", "--workers", "2"],
             "drop",
         ),
+        (["run", "cc", "{karate}", "--scheduler", "nonsense://x"], "tcp://host:8786"),
         (["run", "louvain", "{karate}"], "louvain"),
         (["generate", "torus", "--scale", "4", "--out", "x.csv"], "torus"),
     ],
@@ -103,6 +104,13 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert says in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_parquet_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "edges.parquet").write_text("no parquet")
+    done = dgraph("run", "cc", "edges.parquet", cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
 @pytest.mark.parametrize(
