@@ -21,6 +21,10 @@ from dgraph.shard import Shard
 
 __all__ = ["Batch", "bytes_per_source", "dependencies"]
 
+#: An edge that is pulled along costs so many times less than one that is pushed along, which
+#: reads a level and writes a sum.
+PULL = 2
+
 Array = NDArray[Any]
 Members = NDArray[np.int32]
 
@@ -204,7 +208,7 @@ async def _accumulate(ctx: Context, batch: Batch, depth: int) -> None:
     sigma = batch.sigma, batch.sigma_exponent
     shown = batch.shown, batch.shown_exponent
     show_terms(deeper, batch.delta, *sigma, *shown)
-    if batch.edges[depth][0] <= batch.edges[depth + 1][1]:
+    if batch.edges[depth][0] <= PULL * batch.edges[depth + 1][1]:
         await _show(ctx, batch)
         pull_terms(here, batch.copies, batch.delta, *sigma, *shown, out.offsets, out.targets)
     else:

@@ -13,13 +13,28 @@ from dgraph.algorithms._prefetch import prefetch
 from dgraph.engine.context import Context
 from dgraph.shard import Shard
 
-__all__ = ["Search", "begin", "enter", "flush", "pull", "receive", "relax", "reset", "start"]
+__all__ = [
+    "Search",
+    "begin",
+    "enter",
+    "flush",
+    "lower",
+    "pull",
+    "receive",
+    "relax",
+    "reset",
+    "start",
+]
 
 #: Bits of `Search.mark`.
 QUEUED, RELAXED, KEPT = 1, 2, 4
 
 #: Vertices ahead of the queue for which memory is asked for. 4 to 16 make no difference.
 AHEAD = 8
+
+#: Edges of a row that is looked through to save its vertex the way over the pile. Most vertices
+#: that are not settled when hubs are have fewer, and they lead to the hubs.
+SHORT = 8
 
 #: Places in `Search.counts`.
 HEAD, WAITING, PILED, SENT, DEFERRED, UNSETTLED = range(6)
@@ -241,18 +256,40 @@ def _take_outbox(s):  # type: ignore[no-untyped-def]
 
 @nb.njit(nogil=True, cache=True)
 def flush(lowest, s, out):  # type: ignore[no-untyped-def]
-    """Relax all edges of the masters nearer than `lowest`, however far they land."""
+    """Relax all edges of the masters nearer than `lowest`, however far they land.
+
+    What they land on is not settled, so it waits for :func:`pull`. Returns as :func:`relax`.
+    """
     for i in range(s.counts[PILED]):
         u = s.pile[i]
         if s.distance[u] < lowest:
-            first, end = _first(u, s, out), out.offsets[u + 1]
-            for j in range(first, end):
+            for j in range(_first(u, s, out), out.offsets[u + 1]):
+                v = out.targets[j]
                 landing = s.distance[u] + out.weights[j]
-                if landing < s.distance[out.targets[j]]:
-                    _improve(out.targets[j], landing, s, out)
-            s.mark[u] |= RELAXED
-            s.cursor[u] = end
-            s.counts[DEFERRED] -= end - first
+                if landing < s.distance[v]:
+                    s.distance[v] = landing
+                    if v >= s.cursor.size and not s.mark[v]:
+                        s.mark[v] = QUEUED
+                        s.outbox[s.counts[SENT]] = v
+                        s.counts[SENT] += 1
+    return _take_outbox(s)
+
+
+@nb.njit(nogil=True, cache=True)
+def lower(vertices, distances, s):  # type: ignore[no-untyped-def]
+    """Take what the flush of other slots found."""
+    for i in range(vertices.size):
+        s.distance[vertices[i]] = min(s.distance[vertices[i]], distances[i])
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _leads_to_settled_only(v, horizon, s, out):  # type: ignore[no-untyped-def]
+    """Return True if v has nothing to relax; only found out of short rows."""
+    first, end = out.offsets[v], out.offsets[v + 1]
+    j = first
+    while j < end and end - first <= SHORT and s.distance[out.targets[j]] < horizon:
+        j += 1
+    return j == end
 
 
 @nb.njit(nogil=True, cache=True)
@@ -273,7 +310,7 @@ def pull(lowest, horizon, s, out, into):  # type: ignore[no-untyped-def]
                 break
             best = min(best, s.distance[into.targets[j]] + into.weights[j])
         s.distance[v] = best
-        if out.offsets[v] < out.offsets[v + 1]:
+        if not _leads_to_settled_only(v, horizon, s, out):
             s.counts[UNSETTLED] += into.offsets[v + 1] - into.offsets[v]
             if best < np.inf:
                 _put_off(v, best + out.weights[out.offsets[v]], s, out)

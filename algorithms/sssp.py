@@ -54,6 +54,7 @@ from dgraph.algorithms._delta import (
     begin,
     enter,
     flush,
+    lower,
     pull,
     receive,
     relax,
@@ -80,12 +81,12 @@ __all__ = ["search", "sssp", "sssp_slot"]
 
 #: The first buckets are so wide: this times the mean weight, divided by the square root of the
 #: mean degree of a neighbour. On Kronecker graphs of scale 20 the time changes by less than a
-#: quarter between 1 and 4.
-DELTA = 2.0
+#: quarter between 1/2 and 2.
+DELTA = 1.0
 
 #: Unsettled vertices pull when the edges put off are so many times those into unsettled
 #: vertices and the vertices together. Between 1/2 and 2 it makes little difference.
-PULL = 0.5
+PULL = 1.0
 
 #: While the settled vertices have less than this part of the edges, they count as near.
 NEAR = 1 / 64
@@ -166,8 +167,7 @@ async def search(
         deferred, unsettled = await _relax(ctx, shard, s, horizon, out, into)
         if deferred > PULL * (unsettled + shard.num_vertices):
             ctx.stage = "pull"
-            flush(lowest, s, out)
-            await _relax(ctx, shard, s, horizon, out, into)
+            lower(*await ctx.reduce(shard, *flush(lowest, s, out)), s)
             await ctx.broadcast(shard, s.distance)
             pull(max(lowest, pulled), horizon, s, out, into)
             pulled = horizon
