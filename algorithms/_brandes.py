@@ -276,8 +276,8 @@ def push_counts(  # type: ignore[no-untyped-def]
         u = member // copies
         source = member - u * copies
         power = 0 if exponent is None else exponent[member]
-        for j in range(offsets[u], offsets[u + 1]):
-            v = targets[j] * copies + source
+        for j in range(np.uint64(offsets[u]), np.uint64(offsets[u + 1])):
+            v = np.uint64(targets[j] * copies + source)
             if level[v] < 0:
                 level[v] = depth
                 if v < masters:
@@ -319,8 +319,8 @@ def pull_counts(  # type: ignore[no-untyped-def]
                 continue
             source = member - v * copies
             total = 0.0
-            for j in range(offsets[v], offsets[v + 1]):
-                u = targets[j] * copies + source
+            for j in range(np.uint64(offsets[v]), np.uint64(offsets[v + 1])):
+                u = np.uint64(targets[j] * copies + source)
                 if exponent is None:
                     total += shown[u]
                 elif shown[u] > 0.0:
@@ -350,8 +350,8 @@ def pull_terms(  # type: ignore[no-untyped-def]
     for member in members:
         u = member // copies
         source = member - u * copies
-        for j in range(offsets[u], offsets[u + 1]):
-            v = targets[j] * copies + source
+        for j in range(np.uint64(offsets[u]), np.uint64(offsets[u + 1])):
+            v = np.uint64(targets[j] * copies + source)
             if exponent is None:
                 delta[member] += shown[v]
             elif shown[v] > 0.0:
@@ -371,8 +371,8 @@ def push_terms(  # type: ignore[no-untyped-def]
         v = member // copies
         source = member - v * copies
         power = 0 if shown_exponent is None else shown_exponent[member]
-        for j in range(offsets[v], offsets[v + 1]):
-            u = targets[j] * copies + source
+        for j in range(np.uint64(offsets[v]), np.uint64(offsets[v + 1])):
+            u = np.uint64(targets[j] * copies + source)
             if level[u] == depth:
                 if u >= masters and shown[u] == 0.0:
                     proxies[count] = u

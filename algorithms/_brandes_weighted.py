@@ -95,7 +95,13 @@ async def _count_paths(
     while True:
         normalise(front, sigma, exponent)
         told, counts, powers = await broadcast_some(
-            ctx, shard, front, sigma[front], exponent[front], vote=[front.size]
+            ctx,
+            shard,
+            front,
+            sigma[front],
+            exponent[front],
+            vote=[front.size],
+            work=4 * front.size,
         )
         if ctx.vote[0] == 0:
             return layers
@@ -117,10 +123,11 @@ async def _accumulate(
     sums, powers = np.zeros(shard.size), np.zeros(shard.size, np.int32)
     for layer in reversed(layers[1:]):
         proxies = push_terms(layer, delta, sigma, exponent, sums, powers, *tight)
-        met, terms = await ctx.reduce(shard, proxies, sums[proxies])
+        work = 4 * proxies.size
+        met, terms = await ctx.reduce(shard, proxies, sums[proxies], work=work)
         sums[proxies] = 0.0
         met, terms = met.copy(), terms.copy()  # received arrays are good for one exchange
-        _, term_powers = await ctx.reduce(shard, proxies, powers[proxies])
+        _, term_powers = await ctx.reduce(shard, proxies, powers[proxies], work=work)
         receive_terms(met, terms, term_powers, sums, powers)
     return delta
 

@@ -37,15 +37,15 @@ class WeightedRows(NamedTuple):
     Parameters
     ----------
     offsets : int64 array of length masters + 1
-    targets : int32 array
-        Local ids.
+    targets : uint32 array
+        Local ids. Numba looks at every signed index whether it counts from the end.
     weights : float32 or float64 array beside them
         Not negative. It lies interleaved with `targets`: short pieces of rows, which searches
         look at, then cost one line of the cache and not two.
     """
 
     offsets: NDArray[np.int64]
-    targets: NDArray[np.int32]
+    targets: NDArray[np.uint32]
     weights: Array
 
     @property
@@ -78,10 +78,10 @@ def sort_rows(rows: Adjacency) -> WeightedRows:
     ...     np.array([2.5, 0.0, 1.0, 4.0, 3.0]),
     ... )
     >>> sort_rows(rows)[1:]
-    (array([8, 9, 7, 6, 5], dtype=int32), array([0. , 1. , 2.5, 3. , 4. ]))
+    (array([8, 9, 7, 6, 5], dtype=uint32), array([0. , 1. , 2.5, 3. , 4. ]))
     """
     assert rows.weights is not None
-    arc = np.dtype([("target", np.int32), ("weight", rows.weights.dtype)], align=True)
+    arc = np.dtype([("target", np.uint32), ("weight", rows.weights.dtype)], align=True)
     arcs = np.empty(rows.targets.size, arc)
     targets, weights = arcs["target"], arcs["weight"]
     bits = rows.weights.view(f"uint{8 * rows.weights.itemsize}")

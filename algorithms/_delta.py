@@ -103,52 +103,56 @@ def reset(s: Search, into: WeightedRows) -> None:
     s.nearest.fill(np.inf)
 
 
+# The kernels take the fields out of `s`, `out` and `into` first: to count references to arrays
+# in a loop would cost more than the loop itself.
+
+
 @nb.njit(nogil=True, cache=True, inline="always")
-def _first(v, s, out):  # type: ignore[no-untyped-def]
+def _first(v, cursor, mark, offsets):  # type: ignore[no-untyped-def]
     """Return the first edge of v that was not relaxed with its present distance."""
-    return s.cursor[v] if s.mark[v] & RELAXED else out.offsets[v]
+    return cursor[v] if mark[v] & RELAXED else offsets[v]
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def _improve(v, distance, s, out):  # type: ignore[no-untyped-def]
+def _improve(  # type: ignore[no-untyped-def]
+    v, landing, distance, cursor, mark, queue, outbox, counts, offsets
+):
     """Give a vertex a shorter distance: a master relaxes its edges again, a proxy is sent."""
-    s.distance[v] = distance
-    if v >= s.cursor.size:
-        if not s.mark[v]:
-            s.mark[v] = QUEUED
-            s.outbox[s.counts[SENT]] = v
-            s.counts[SENT] += 1
+    distance[v] = landing
+    if v < cursor.size:
+        if mark[v] & RELAXED:
+            counts[DEFERRED] += cursor[v] - offsets[v]
+            cursor[v] = offsets[v]
+        _enqueue(v, mark, queue, counts)
     else:
-        if s.mark[v] & RELAXED:
-            s.counts[DEFERRED] += s.cursor[v] - out.offsets[v]
-            s.cursor[v] = out.offsets[v]
-        _enqueue(v, s)
+        _enclose(v, mark, outbox, counts)
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def _enqueue(v, s):  # type: ignore[no-untyped-def]
-    if not s.mark[v] & QUEUED:
-        s.mark[v] |= QUEUED
-        s.queue[(s.counts[HEAD] + s.counts[WAITING]) % s.queue.size] = v
-        s.counts[WAITING] += 1
+def _enqueue(v, mark, queue, counts):  # type: ignore[no-untyped-def]
+    """Let a master wait for its turn to relax."""
+    if not mark[v] & QUEUED:
+        mark[v] |= QUEUED
+        queue[(counts[HEAD] + counts[WAITING]) % queue.size] = v
+        counts[WAITING] += 1
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def _landing(v, s, out):  # type: ignore[no-untyped-def]
-    """Return where the first edge of v that was not relaxed lands."""
-    j = _first(v, s, out)
-    return s.distance[v] + out.weights[j] if j < out.offsets[v + 1] else np.inf
+def _enclose(v, mark, outbox, counts):  # type: ignore[no-untyped-def]
+    """Let a proxy be sent."""
+    if not mark[v]:
+        mark[v] = QUEUED
+        outbox[counts[SENT]] = v
+        counts[SENT] += 1
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def _put_off(u, landing, s, out):  # type: ignore[no-untyped-def]
+def _put_off(u, landing, pile, landings, counts, nearest):  # type: ignore[no-untyped-def]
     """Put u on the pile until the horizon is beyond `landing`."""
-    if s.counts[PILED] == s.pile.size:
-        _compact(s, out)
-    s.pile[s.counts[PILED]] = u
-    s.landing[s.counts[PILED]] = landing
-    s.counts[PILED] += 1
-    s.nearest[0] = min(s.nearest[0], landing)
+    pile[counts[PILED]] = u
+    landings[counts[PILED]] = landing
+    counts[PILED] += 1
+    nearest[0] = min(nearest[0], landing)
 
 
 @nb.njit(nogil=True, cache=True)
@@ -157,7 +161,9 @@ def _compact(s, out):  # type: ignore[no-untyped-def]
     piled = 0
     for i in range(s.counts[PILED]):
         v = s.pile[i]
-        if s.landing[i] == _landing(v, s, out) and not s.mark[v] & KEPT:
+        j = _first(v, s.cursor, s.mark, out.offsets)
+        is_last = j < out.offsets[v + 1] and s.landing[i] == s.distance[v] + out.weights[j]
+        if is_last and not s.mark[v] & KEPT:
             s.mark[v] |= KEPT
             s.pile[piled] = v
             s.landing[piled] = s.landing[i]
@@ -171,44 +177,50 @@ def _compact(s, out):  # type: ignore[no-untyped-def]
 def start(source, s, out):  # type: ignore[no-untyped-def]
     """Reach the source."""
     s.distance[source] = 0.0
-    if out.offsets[source] < out.offsets[source + 1]:
-        _put_off(source, _landing(source, s, out), s, out)
+    first = out.offsets[source]
+    if first < out.offsets[source + 1]:
+        landing = 0.0 + out.weights[first]
+        _put_off(source, landing, s.pile, s.landing, s.counts, s.nearest)
 
 
 @nb.njit(nogil=True, cache=True)
-def enter(horizon, s, out):  # type: ignore[no-untyped-def]
+def enter(horizon, s):  # type: ignore[no-untyped-def]
     """Begin a bucket: queue what has an edge that lands below the new horizon."""
+    pile, landings, mark, queue, counts = s.pile, s.landing, s.mark, s.queue, s.counts
     piled = 0
-    s.nearest[0] = np.inf
-    for i in range(s.counts[PILED]):
-        v, landing = s.pile[i], s.landing[i]
-        if landing >= horizon:
-            s.pile[piled] = v
-            s.landing[piled] = landing
-            s.nearest[0] = min(s.nearest[0], landing)
-            piled += 1
+    nearest = np.inf
+    for i in range(counts[PILED]):
+        if landings[i] < horizon:
+            _enqueue(np.uint32(pile[i]), mark, queue, counts)
         else:
-            _enqueue(v, s)
-    s.counts[PILED] = piled
+            pile[piled] = pile[i]
+            landings[piled] = landings[i]
+            nearest = min(nearest, landings[i])
+            piled += 1
+    counts[PILED] = piled
+    s.nearest[0] = nearest
 
 
 @nb.njit(nogil=True, cache=True)
 def receive(vertices, distances, s, out):  # type: ignore[no-untyped-def]
     """Take what other slots found for masters of this one."""
+    distance, cursor, mark, queue = s.distance, s.cursor, s.mark, s.queue
+    outbox, counts, offsets = s.outbox, s.counts, out.offsets
     for i in range(vertices.size):
-        if distances[i] < s.distance[vertices[i]]:
-            _improve(vertices[i], distances[i], s, out)
+        v = np.uint32(vertices[i])
+        if distances[i] < distance[v]:
+            _improve(v, distances[i], distance, cursor, mark, queue, outbox, counts, offsets)
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def _look_ahead(s, out):  # type: ignore[no-untyped-def]
+def _look_ahead(distance, cursor, queue, counts, offsets, weights):  # type: ignore[no-untyped-def]
     """Ask for what will be read of the masters that come up in the queue."""
-    if s.counts[WAITING] > 2 * AHEAD:
-        v = s.queue[(s.counts[HEAD] + 2 * AHEAD) % s.queue.size]
-        prefetch(out.offsets, v)
-        prefetch(s.cursor, v)
-        prefetch(s.distance, v)
-        prefetch(out.weights, out.offsets[s.queue[(s.counts[HEAD] + AHEAD) % s.queue.size]])
+    if counts[WAITING] > 2 * AHEAD:
+        v = queue[(counts[HEAD] + 2 * AHEAD) % queue.size]
+        prefetch(offsets, v)
+        prefetch(cursor, v)
+        prefetch(distance, v)
+        prefetch(weights, offsets[queue[(counts[HEAD] + AHEAD) % queue.size]])
 
 
 @nb.njit(nogil=True, cache=True)
@@ -217,29 +229,36 @@ def relax(horizon, s, out, into):  # type: ignore[no-untyped-def]
 
     Returns the proxies that were improved and their distances.
     """
-    while s.counts[WAITING]:
-        _look_ahead(s, out)
-        u = s.queue[s.counts[HEAD]]
-        s.counts[HEAD] = (s.counts[HEAD] + 1) % s.queue.size
-        s.counts[WAITING] -= 1
-        first, end = _first(u, s, out), out.offsets[u + 1]
-        if not s.mark[u] & RELAXED:
-            s.counts[DEFERRED] += end - first
-            s.counts[UNSETTLED] -= into.offsets[u + 1] - into.offsets[u]
-        s.mark[u] = RELAXED
-        distance, landing = s.distance[u], np.inf
-        j = first
-        while j < end:
-            landing = distance + out.weights[j]
+    distance, cursor, mark, queue = s.distance, s.cursor, s.mark, s.queue
+    pile, landings, outbox = s.pile, s.landing, s.outbox
+    counts, nearest, into_offsets = s.counts, s.nearest, into.offsets
+    offsets, targets, weights = out.offsets, out.targets, out.weights
+    while counts[WAITING]:
+        _look_ahead(distance, cursor, queue, counts, offsets, weights)
+        u = np.uint32(queue[counts[HEAD]])
+        counts[HEAD] = (counts[HEAD] + 1) % queue.size
+        counts[WAITING] -= 1
+        first, end = _first(u, cursor, mark, offsets), offsets[u + 1]
+        if not mark[u] & RELAXED:
+            counts[DEFERRED] += end - first
+            counts[UNSETTLED] -= into_offsets[u + 1] - into_offsets[u]
+        mark[u] = RELAXED
+        start, landing = distance[u], np.inf
+        j, stop = np.uint64(first), np.uint64(end)
+        while j < stop:
+            landing = start + weights[j]
             if landing >= horizon:
                 break
-            if landing < s.distance[out.targets[j]]:  # relax
-                _improve(out.targets[j], landing, s, out)
-            j += 1
-        s.cursor[u] = j
-        s.counts[DEFERRED] -= j - first
-        if j < end:
-            _put_off(u, landing, s, out)
+            v = targets[j]
+            if landing < distance[v]:  # relax
+                _improve(v, landing, distance, cursor, mark, queue, outbox, counts, offsets)
+            j += np.uint64(1)
+        cursor[u] = j
+        counts[DEFERRED] -= np.int64(j) - first
+        if j < stop:
+            if counts[PILED] == pile.size:
+                _compact(s, out)
+            _put_off(u, landing, pile, landings, counts, nearest)
     return _take_outbox(s)
 
 
@@ -260,18 +279,18 @@ def flush(lowest, s, out):  # type: ignore[no-untyped-def]
 
     What they land on is not settled, so it waits for :func:`pull`. Returns as :func:`relax`.
     """
-    for i in range(s.counts[PILED]):
+    distance, mark, outbox, counts = s.distance, s.mark, s.outbox, s.counts
+    for i in range(counts[PILED]):
         u = s.pile[i]
-        if s.distance[u] < lowest:
-            for j in range(_first(u, s, out), out.offsets[u + 1]):
+        if distance[u] < lowest:
+            first = _first(u, s.cursor, mark, out.offsets)
+            for j in range(first, out.offsets[u + 1]):
                 v = out.targets[j]
-                landing = s.distance[u] + out.weights[j]
-                if landing < s.distance[v]:
-                    s.distance[v] = landing
-                    if v >= s.cursor.size and not s.mark[v]:
-                        s.mark[v] = QUEUED
-                        s.outbox[s.counts[SENT]] = v
-                        s.counts[SENT] += 1
+                landing = distance[u] + out.weights[j]
+                if landing < distance[v]:
+                    distance[v] = landing
+                    if v >= s.cursor.size:
+                        _enclose(v, mark, outbox, counts)
     return _take_outbox(s)
 
 
@@ -283,11 +302,11 @@ def lower(vertices, distances, s):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def _leads_to_settled_only(v, horizon, s, out):  # type: ignore[no-untyped-def]
+def _leads_to_settled_only(v, horizon, distance, offsets, targets):  # type: ignore[no-untyped-def]
     """Return True if v has nothing to relax; only found out of short rows."""
-    first, end = out.offsets[v], out.offsets[v + 1]
+    first, end = offsets[v], offsets[v + 1]
     j = first
-    while j < end and end - first <= SHORT and s.distance[out.targets[j]] < horizon:
+    while j < end and end - first <= SHORT and distance[targets[j]] < horizon:
         j += 1
     return j == end
 
@@ -299,18 +318,22 @@ def pull(lowest, horizon, s, out, into):  # type: ignore[no-untyped-def]
     A settled in-neighbour nearer than `lowest` has relaxed all its edges, so a row, which is by
     weight, ends where ``lowest + weight`` is no improvement.
     """
-    s.counts[PILED] = s.counts[DEFERRED] = s.counts[UNSETTLED] = 0
+    distance, pile, landings, counts = s.distance, s.pile, s.landing, s.counts
+    offsets, targets, weights = into.offsets, into.targets, into.weights
+    out_offsets, out_targets, out_weights = out.offsets, out.targets, out.weights
+    counts[PILED] = counts[DEFERRED] = counts[UNSETTLED] = 0
     s.nearest[0] = np.inf
     for v in range(s.cursor.size):
-        best = s.distance[v]
+        best = distance[v]
         if best < horizon:
             continue
-        for j in range(into.offsets[v], into.offsets[v + 1]):
-            if lowest + into.weights[j] >= best:
+        for j in range(np.uint64(offsets[v]), np.uint64(offsets[v + 1])):
+            if lowest + weights[j] >= best:
                 break
-            best = min(best, s.distance[into.targets[j]] + into.weights[j])
-        s.distance[v] = best
-        if not _leads_to_settled_only(v, horizon, s, out):
-            s.counts[UNSETTLED] += into.offsets[v + 1] - into.offsets[v]
+            best = min(best, distance[targets[j]] + weights[j])
+        distance[v] = best
+        if not _leads_to_settled_only(v, horizon, distance, out_offsets, out_targets):
+            counts[UNSETTLED] += offsets[v + 1] - offsets[v]
             if best < np.inf:
-                _put_off(v, best + out.weights[out.offsets[v]], s, out)
+                landing = best + out_weights[out_offsets[v]]
+                _put_off(v, landing, pile, landings, counts, s.nearest)

@@ -17,7 +17,12 @@ Array = NDArray[Any]
 
 
 async def broadcast_some(
-    ctx: Context, shard: Shard, vertices: NDArray[np.int32], *values: Array, vote: Any = None
+    ctx: Context,
+    shard: Shard,
+    vertices: NDArray[np.int32],
+    *values: Array,
+    vote: Any = None,
+    work: int | None = None,
 ) -> tuple[Array, ...]:
     """Tell the proxies of some masters that they are meant, and a value or several.
 
@@ -28,6 +33,8 @@ async def broadcast_some(
     *values : arrays beside `vertices`
     vote : sequence of int, optional
         Summed over the slots on the way.
+    work : int, optional
+        Edges that this slot expects to scan in the next superstep.
 
     Returns
     -------
@@ -41,7 +48,7 @@ async def broadcast_some(
         told = (places, *(value[which] for value in values))
         columns.append(told if places.size else None)
     found = [(vertices[:0], *(value[:0] for value in values))]
-    for source, some in enumerate(await ctx.alltoall(columns, vote)):
+    for source, some in enumerate(await ctx.alltoall(columns, vote, work)):
         if some is not None:
             found.append((some[0] + np.int32(shard.group_start[source]), *some[1:]))
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))

@@ -115,13 +115,14 @@ async def tight_edges(
 @nb.njit(nogil=True, cache=True)
 def _reach(near, distance, slack, full, proxies, out):  # type: ignore[no-untyped-def]
     """Mark in `full` what tight edges lead to from `near`; return the proxies among it."""
+    offsets, targets, weights = out.offsets, out.targets, out.weights
     count = 0
     for u in near:
-        for j in range(out.offsets[u], out.offsets[u + 1]):
-            v = out.targets[j]
-            if distance[u] + out.weights[j] <= distance[v] * (1.0 + slack) and not full[v]:
+        for j in range(offsets[u], offsets[u + 1]):
+            v = targets[j]
+            if distance[u] + weights[j] <= distance[v] * (1.0 + slack) and not full[v]:
                 full[v] = True
-                if v >= out.offsets.size - 1:
+                if v >= offsets.size - 1:
                     proxies[count] = v
                     count += 1
     return proxies[:count]
@@ -130,6 +131,7 @@ def _reach(near, distance, slack, full, proxies, out):  # type: ignore[no-untype
 @nb.njit(nogil=True, cache=True)
 def _tight_edges(distance, source, lowest, slack, full, into, begin, tail):  # type: ignore[no-untyped-def]
     """Fill `begin`, and `tail` or a longer array that is returned."""
+    offsets, targets, weights = into.offsets, into.targets, into.weights
     masters = begin.size - 1
     count = 0
     for v in range(masters):
@@ -138,11 +140,11 @@ def _tight_edges(distance, source, lowest, slack, full, into, begin, tail):  # t
             continue
         most = distance[v] * (1.0 + slack)
         least = 0.0 if full[v] else lowest
-        for j in range(into.offsets[v], into.offsets[v + 1]):
-            if least + into.weights[j] > most:
+        for j in range(np.uint64(offsets[v]), np.uint64(offsets[v + 1])):
+            if least + weights[j] > most:
                 break  # the row is by weight
-            u = into.targets[j]
-            if distance[u] + into.weights[j] > most or u == v:
+            u = targets[j]
+            if distance[u] + weights[j] > most or u == v:
                 continue
             if slack > 0.0 and distance[u] >= distance[v]:
                 continue
@@ -181,7 +183,8 @@ async def _ancestors(
     height = tied.size
     while True:
         proxies = _climb(stack, height, needed, tight)
-        met, _ = await ctx.reduce(shard, proxies, needed[proxies], vote=[proxies.size])
+        count = proxies.size
+        met, _ = await ctx.reduce(shard, proxies, needed[proxies], vote=[count], work=4 * count)
         if ctx.vote[0] == 0:
             return needed
         height = _push_new(met, needed, stack)
@@ -235,7 +238,9 @@ async def _fewest_hops(
     hops[frontier] = 0
     level = 0
     while True:
-        (told,) = await broadcast_some(ctx, shard, frontier, vote=[frontier.size])
+        (told,) = await broadcast_some(
+            ctx, shard, frontier, vote=[frontier.size], work=4 * frontier.size
+        )
         if ctx.vote[0] == 0:
             return
         level += 1

@@ -21,7 +21,9 @@ With the rows by weight, a vertex relaxes a part of its row in every bucket and 
 first edge that lands beyond the horizon. So most edges of the hubs are put off until almost
 everything is settled. Then nobody relaxes them: once, the few unsettled vertices look
 for their best in-neighbour instead (pull). They too stop early, at the first weight that is too
-large to improve the best one found so far.
+large to improve the best one found so far. How large that is depends on the least distance that
+an in-neighbour may have; so the few *near* vertices, those on the way from the source to the
+first hub, relax all their edges before (flush), and do not count.
 
 The first buckets are `delta` wide. The fewer edges into unsettled vertices are left, the less
 can be done twice in a bucket, and the wider buckets get: delta x edges / those left.
@@ -49,6 +51,7 @@ import numpy as np
 from dgraph.algorithms._by_weight import WeightedRows, by_weight
 from dgraph.algorithms._delta import (
     DEFERRED,
+    PILED,
     UNSETTLED,
     Search,
     begin,
@@ -163,7 +166,7 @@ async def search(
             lowest = nearest
         horizon = nearest + delta * scale.arcs / max(unsettled, 1)
         horizon = min(max(horizon, np.nextafter(nearest, np.inf)), beyond)
-        enter(horizon, s, out)
+        enter(horizon, s)
         deferred, unsettled = await _relax(ctx, shard, s, horizon, out, into)
         if deferred > PULL * (unsettled + shard.num_vertices):
             ctx.stage = "pull"
@@ -181,7 +184,8 @@ async def _nearest(ctx: Context, s: Search) -> float:
     ctx.stage = "relax"
     # the bits of floats that are not negative are in the same order as the floats
     nearest = s.nearest.view(np.int64)
-    least = await ctx.allreduce(nearest, "min", work=int(s.counts[DEFERRED]))
+    work = int(s.counts[DEFERRED] + s.counts[PILED])
+    least = await ctx.allreduce(nearest, "min", work=work)
     return float(least.view(np.float64)[0])
 
 

@@ -118,7 +118,7 @@ class Context:
         return self.vote
 
     async def alltoall(
-        self, columns: Sequence[Columns | None], vote: Any = None
+        self, columns: Sequence[Columns | None], vote: Any = None, work: int | None = None
     ) -> list[Columns | None]:
         """Send columns to every slot and return what came, by source.
 
@@ -127,6 +127,10 @@ class Context:
         columns : list of length slots
             For each slot a tuple of one-dimensional arrays, or None for nothing. The entry
             for this slot itself is handed through.
+        vote : sequence of int, optional
+            Summed over the slots on the way; see :attr:`vote`.
+        work : int, optional
+            Edges that this slot expects to scan in the next superstep.
         """
         frames = [
             Frame(self.slot, target, some, some[0].size if some else 0)
@@ -134,7 +138,7 @@ class Context:
             if some is not None and target != self.slot
         ]
         came: list[Columns | None] = [None] * self.slots
-        for frame in await self._exchange(frames, vote):
+        for frame in await self._exchange(frames, vote, "sum", work):
             came[frame.source] = frame.columns
         came[self.slot] = columns[self.slot]
         return came
