@@ -18,7 +18,7 @@ from inspect import isawaitable
 from typing import Any, ParamSpec, TypeVar
 
 from dask.system import CPU_COUNT
-from distributed import Client, get_client, get_worker, secede
+from distributed import Client, Worker, get_client, get_worker, secede
 from distributed.threadpoolexecutor import thread_state
 
 from dgraph.errors import OptionError
@@ -56,9 +56,7 @@ def find_client(client: Client | None = None) -> Client:
     True
     """
     if client is None:
-        client = _current()
-        if client is None or (client.status != "running" and not client.asynchronous):
-            client = _embedded()
+        client = _current() or _embedded()
     elif not isinstance(client, Client):
         raise OptionError(
             f"client must be a distributed.Client, not {type(client).__name__}; "
@@ -86,9 +84,13 @@ def ensure_running(client: Client) -> None:
 
 def _current() -> Client | None:
     try:
-        return get_client()
+        client = get_client()
     except ValueError:
         return None
+    # Workers in this process leave theirs as the default one after their cluster's end.
+    if client.status != "running" and client in Worker._initialized_clients:
+        return None
+    return client
 
 
 def _embedded() -> Client:
