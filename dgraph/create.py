@@ -16,7 +16,7 @@ from dgraph.edges.vertex_inputs import VertexInput, placement_input
 from dgraph.graph import Graph
 from dgraph.ingest import Policies, find_home, ingest
 from dgraph.placement.frame import Frame
-from dgraph.placement.resolve import resolve
+from dgraph.placement.resolve import resolve, settled
 from dgraph.store import GIVEN, open_saved
 from dgraph.topology import Topology
 
@@ -114,7 +114,9 @@ def from_edges(
     async def make(found: tuple[EdgeInput, VertexInput | None, float]) -> Graph:
         home = await find_home(client, slots, virtual_slots, topology)
         inputs, placed, seconds = found
-        facts = await ingest(home, inputs, policies, strategy, placed, seconds)
+        facts = await ingest(
+            home, inputs, policies, settled(strategy, home.topology), placed, seconds
+        )
         return Graph(home, facts)
 
     graph: Graph = look_and_make(client, look, make)
@@ -176,7 +178,9 @@ def load(
         if isinstance(chosen, Frame) and chosen.table is not None:
             again = placement_input(chosen.table)
         policies = Policies(duplicates="keep")
-        facts = await ingest(home, saved.edges, policies, chosen, again)
+        facts = await ingest(
+            home, saved.edges, policies, settled(chosen, home.topology), again
+        )
         return Graph(home, saved.remember(facts))
 
     graph: Graph = call(client, make)

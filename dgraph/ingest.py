@@ -25,6 +25,7 @@ from distributed import Client, Future
 
 from dgraph.build.program import build
 from dgraph.build.spec import BuildSpec
+from dgraph.build.strategy import EdgeStrategy, Strategy, name_of
 from dgraph.edges.chunk import ChunkSpec, make_chunk
 from dgraph.edges.inputs import EdgeInput
 from dgraph.edges.receipt import Receipt
@@ -37,8 +38,6 @@ from dgraph.engine.plugin import find_plugin
 from dgraph.errors import GraphLostError, OptionError, RunError
 from dgraph.facts import Facts
 from dgraph.home import Home
-from dgraph.placement.frame import Frame
-from dgraph.placement.strategy import Strategy
 from dgraph.shard import Shard
 from dgraph.topology import Topology
 
@@ -148,7 +147,7 @@ async def ingest(
     home: Home,
     edges: EdgeInput,
     policies: Policies,
-    placement: Strategy,
+    placement: Strategy | EdgeStrategy,
     placed: VertexInput | None = None,
     seconds: float = 0.0,
 ) -> Facts:
@@ -199,14 +198,18 @@ def _check_complete(summary: Summary, built: Sequence[Built]) -> None:
 
 
 def _build_spec(
-    edges: EdgeInput, summary: Summary, policies: Policies, placement: Strategy, slots: int
+    edges: EdgeInput,
+    summary: Summary,
+    policies: Policies,
+    placement: Strategy | EdgeStrategy,
+    slots: int,
 ) -> BuildSpec:
     low, high = summary.low, summary.high
     if low is None or high is None or not BuildSpec.dense_range(low, high, summary.rows, slots):
         low = high = None
     return BuildSpec(
         ids=summary.dtype,
-        placement=Frame() if isinstance(placement, Frame) else placement,
+        placement=placement,
         directed=edges.directed,
         weighted=edges.weighted,
         duplicates=policies.duplicates,
@@ -253,7 +256,7 @@ def _facts(
         weighted=edges.weighted,
         multigraph=policies.duplicates == "keep",
         ids=summary.dtype,
-        placement=type(spec.placement).__name__.lower(),
+        placement=name_of(spec.placement),
         bytes=tuple(each.bytes for each in built),
         report=report,
     )

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from dgraph.build.meeting import deal
 from dgraph.build.numbering import Numbering
+from dgraph.build.strategy import EdgeStrategy, Given, Strategy, Totals, VertexBlock
 from dgraph.edges.vertex_chunk import VertexChunk
 from dgraph.engine.context import Context
-from dgraph.placement import Given, Strategy, Totals, VertexBlock
+from dgraph.shard import Shard
 
-__all__ = ["choose_owners"]
+__all__ = ["ask_with_edges", "choose_owners"]
 
 Array = NDArray[Any]
 
@@ -33,6 +34,20 @@ async def choose_owners(
     measures = await ctx.allgather(strategy.measure(block))
     totals = Totals(ctx.slot, np.stack([some[0] for some in measures]))
     return strategy.slots_of(block, ctx.slots, totals)
+
+
+async def ask_with_edges(
+    ctx: Context, cuts: NDArray[np.int64], draft: Shard, strategy: EdgeStrategy
+) -> NDArray[np.int32]:
+    """Return the owner of every vertex of this home's block, by what a draft shows."""
+    owner = await strategy.place(ctx, draft)
+    home = np.searchsorted(cuts, draft.order, side="right") - 1
+    counts = np.bincount(home, minlength=ctx.slots)
+    block = np.empty(int(cuts[ctx.slot + 1] - cuts[ctx.slot]), np.int32)
+    for some in await ctx.alltoall(deal([draft.order, owner], home, counts)):
+        if some is not None:
+            block[some[0] - cuts[ctx.slot]] = some[1]
+    return block
 
 
 async def _collect_given(

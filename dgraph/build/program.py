@@ -7,6 +7,8 @@
               C merging      policies: parallel edges
               D ranking      degrees -> rank
               E owning       placement -> owner, local id
+                             a placement that asks for edges: first a draft, E to G, spread
+                             cheaply; it looks at that and says who the owners are
               F settling     edges to the owners of their ends
     shard     G routes, rows groups of proxies agreed with their owners; CSR
 
@@ -16,6 +18,8 @@ bitmaps; edges travel in pieces, and every stage lets go of what it has used up.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -26,14 +30,16 @@ from dgraph.build.complaints import check_loops, check_parallels
 from dgraph.build.dense import number_dense
 from dgraph.build.meeting import Filed, Tally, file_edges
 from dgraph.build.merging import merge
+from dgraph.build.numbering import Numbering
 from dgraph.build.numberset import NumberSet
 from dgraph.build.owning import Masters, Seats, own, tell_seats
-from dgraph.build.placing import choose_owners
-from dgraph.build.ranking import rank_block, sum_degrees, touched
+from dgraph.build.placing import ask_with_edges, choose_owners
+from dgraph.build.ranking import Asked, rank_block, sum_degrees, touched
 from dgraph.build.routing import agree, gather_groups
 from dgraph.build.settling import Arcs, blocks_of, settle_edges
 from dgraph.build.sparse import number_sparse
 from dgraph.build.spec import BuildSpec
+from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.edges.chunk import EdgeChunk
 from dgraph.edges.vertex_chunk import VertexChunk
 from dgraph.engine.context import Context
@@ -106,23 +112,74 @@ async def build(
     asked = await sum_degrees(ctx, filed, numbering, touch)
     rank = await rank_block(ctx, asked.degree, numbering.vertices)
     phases.begin("owning")
-    owner = await choose_owners(ctx, numbering, vertices, rank, asked.degree, spec.placement)
+    known = _Known(numbering, rank, asked, filed, touch, num_edges)
+    del numbering, asked, rank, filed, touch
+    owner = await _choose(ctx, phases, known, vertices, spec)
+    phases.begin("owning")
+    shard = await _lay_out(ctx, phases.begin, [known], owner, spec)
+    phases.begin("")
+    return shard, report | {"seconds": phases.seconds, "bytes": shard.nbytes}
+
+
+@dataclass(slots=True)
+class _Known:
+    """What one slot knows of the graph before it has owners."""
+
+    numbering: Numbering
+    rank: Array
+    asked: Asked
+    filed: Filed
+    touch: NumberSet
+    num_edges: int
+
+
+async def _choose(
+    ctx: Context, phases: _Phases, known: _Known, vertices: list[VertexChunk], spec: BuildSpec
+) -> NDArray[np.int32]:
+    """Return the owners of this home's block; with a draft of the graph if need be."""
+
+    def blind(strategy: Strategy) -> Awaitable[NDArray[np.int32]]:
+        degree = known.asked.degree
+        return choose_owners(ctx, known.numbering, vertices, known.rank, degree, strategy)
+
+    strategy = spec.placement
+    if not isinstance(strategy, EdgeStrategy):
+        return await blind(strategy)
+    phases.begin("draft")
+    owner = await blind(strategy.base)
+    draft = await _lay_out(ctx, lambda stage: None, [known, known], owner, spec)
+    phases.begin("placing")
+    return await ask_with_edges(ctx, known.numbering.cuts, draft, strategy)
+
+
+async def _lay_out(
+    ctx: Context,
+    begin: Callable[[str], None],
+    held: list[_Known],
+    owner: NDArray[np.int32],
+    spec: BuildSpec,
+) -> Shard:
+    """Return the shard of this slot, once all vertices have owners.
+
+    Takes one entry of `held` away, so that what is known is let go of with the last one.
+    """
+    known = held.pop()
+    num_edges = known.num_edges
     blocks = blocks_of(num_edges, ctx.slots)
-    masters, seats, seat, placed = await own(ctx, numbering, rank, asked.degree, owner, blocks)
-    dictionary = Dictionary(numbering.cuts, numbering.ids, placed)
-    seat = await tell_seats(ctx, asked.positions, seat)
-    del numbering, vertices, asked, rank, owner
-    phases.begin("settling")
+    masters, seats, seat, placed = await own(
+        ctx, known.numbering, known.rank, known.asked.degree, owner, blocks
+    )
+    dictionary = Dictionary(known.numbering.cuts, known.numbering.ids, placed)
+    seat = await tell_seats(ctx, known.asked.positions, seat)
+    begin("settling")
+    filed, touch = known.filed, known.touch
+    del known, owner
     arcs, seen = await settle_edges(ctx, filed, touch, seat, seats, spec.directed)
     freed = filed.columns.nbytes + touch.bits.nbytes + seat.nbytes
     del filed, touch, seat
     give_back(freed)
-    phases.begin("routes")
-    shard = await _assemble(
-        ctx, phases, arcs, seen, masters, seats, dictionary, num_edges, spec
-    )
-    phases.begin("")
-    return shard, report | {"seconds": phases.seconds, "bytes": shard.nbytes}
+    begin("routes")
+    return await _assemble(ctx, begin, arcs, seen, masters, seats, dictionary, num_edges, spec)
 
 
 async def _sum_up(ctx: Context, filed: Filed, tally: Tally) -> tuple[int, dict[str, Any]]:
@@ -145,7 +202,7 @@ async def _sum_up(ctx: Context, filed: Filed, tally: Tally) -> tuple[int, dict[s
 
 async def _assemble(
     ctx: Context,
-    phases: _Phases,
+    begin: Callable[[str], None],
     arcs: Arcs,
     seen: NDArray[np.uint64],
     masters: Masters,
@@ -158,7 +215,7 @@ async def _assemble(
     vertices = int(seats.bases[-1])
     groups = gather_groups(ctx.slot, seen, seats)
     shared, rank = await agree(ctx, groups, masters, vertices)
-    phases.begin("rows")
+    begin("rows")
     by_rank = np.argsort(rank, kind="stable")  # sorted runs: merged, not sorted
     by_rank = by_rank[: int(groups.size.sum())].astype(np.int32)
     rows = [_rows(family, groups.local, len(masters.rank), by_rank) for family in arcs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dgraph.placement import Strategy
+from dgraph.build.strategy import EdgeStrategy, Strategy
 
 __all__ = ["BuildSpec"]
 
@@ -17,7 +17,7 @@ class BuildSpec:
     ----------
     ids : str
         The users' dtype, which holds every id: ``"int64"``, ``"uint8"``, ``"str"``, ...
-    placement : Strategy
+    placement : Strategy or EdgeStrategy
     directed, weighted : bool
     duplicates : {"min", "max", "sum", "first", "keep", "error"}
         What becomes of parallel edges; without weights all but the last two merge them.
@@ -30,7 +30,7 @@ class BuildSpec:
     """
 
     ids: str
-    placement: Strategy
+    placement: Strategy | EdgeStrategy
     directed: bool = False
     weighted: bool = False
     duplicates: str = "min"

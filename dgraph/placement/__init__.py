@@ -17,16 +17,17 @@ a frame   `Frame`                            as the user says
 
 from __future__ import annotations
 
+from dgraph.build.strategy import EdgeStrategy, Given, Strategy, Totals, VertexBlock
 from dgraph.placement.chunk import Chunk
 from dgraph.placement.degree import Degree
 from dgraph.placement.frame import Frame
 from dgraph.placement.hash import Hash
 from dgraph.placement.resolve import resolve
-from dgraph.placement.strategy import Given, Strategy, Totals, VertexBlock
 
 __all__ = [
     "Chunk",
     "Degree",
+    "EdgeStrategy",
     "Frame",
     "Given",
     "Hash",

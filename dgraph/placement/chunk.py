@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.errors import OptionError
-from dgraph.placement.strategy import Totals, VertexBlock
+from dgraph.build.strategy import Totals, VertexBlock
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.build.strategy import Totals, VertexBlock, no_measure
 from dgraph.errors import OptionError
-from dgraph.placement.strategy import Totals, VertexBlock, no_measure
 
 
 @dataclass(frozen=True, eq=False)

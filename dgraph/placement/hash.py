@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.placement.strategy import Totals, VertexBlock, no_measure
+from dgraph.build.strategy import Totals, VertexBlock, no_measure
 
 
 @dataclass(frozen=True)

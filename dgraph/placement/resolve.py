@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.errors import OptionError
 from dgraph.placement.chunk import Chunk
 from dgraph.placement.degree import Degree
 from dgraph.placement.frame import Frame
 from dgraph.placement.hash import Hash
-from dgraph.placement.strategy import Strategy
+from dgraph.topology import Topology
 
 NAMED: dict[str, type[Degree | Hash | Chunk]] = {"degree": Degree, "hash": Hash, "chunk": Chunk}
 
 
-def resolve(placement: Any) -> Strategy:
+def resolve(placement: Any) -> Strategy | EdgeStrategy:
     """Return the strategy that is meant.
 
     Parameters
@@ -35,7 +36,7 @@ def resolve(placement: Any) -> Strategy:
     """
     if isinstance(placement, str) and placement in NAMED:
         return NAMED[placement]()
-    if isinstance(placement, Strategy) and not isinstance(placement, type):
+    if isinstance(placement, Strategy | EdgeStrategy) and not isinstance(placement, type):
         return placement
     if hasattr(placement, "columns") and len(placement.columns) == 2:
         return Frame(placement)
@@ -45,3 +46,10 @@ def resolve(placement: Any) -> Strategy:
         f"expected placement to be one of {names}, an object of dgraph.placement or a frame of "
         f"two columns (vertex, slot), got {got}"
     )
+
+
+def settled(strategy: Strategy | EdgeStrategy, topology: Topology) -> Strategy | EdgeStrategy:
+    """Return the strategy as slots are told of it: with the domain tree, without a table."""
+    if isinstance(strategy, Frame):
+        return Frame()
+    return strategy.on(topology) if isinstance(strategy, EdgeStrategy) else strategy

@@ -1,4 +1,9 @@
-"""What a placement strategy is told and asked."""
+"""What a placement strategy is told and asked.
+
+A `Strategy` looks at blocks of vertices. An `EdgeStrategy` looks at edges as well: the build
+spreads the graph in a cheap way first, asks the strategy on these shards, and lays the graph
+out again as it says.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,20 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.engine.context import Context
+from dgraph.shard import Shard
+from dgraph.topology import Topology
 from dgraph.vertices.ids import Ids
+
+__all__ = [
+    "EdgeStrategy",
+    "Given",
+    "Strategy",
+    "Totals",
+    "VertexBlock",
+    "name_of",
+    "no_measure",
+]
 
 
 class Given(NamedTuple):
@@ -85,6 +103,27 @@ class Strategy(Protocol):
         ...
 
 
+@runtime_checkable
+class EdgeStrategy(Protocol):
+    """A value that gives vertices their owner slots after it has seen their edges."""
+
+    @property
+    def base(self) -> Strategy:
+        """How the vertices are spread while it thinks."""
+        ...
+
+    def on(self, topology: Topology) -> EdgeStrategy:
+        """Return the strategy for a domain tree."""
+        ...
+
+    async def place(self, ctx: Context, shard: Shard) -> NDArray[np.int32]:
+        """Return the owner of each master of a shard; on all slots at the same time.
+
+        The same graph on as many slots gets the same owners.
+        """
+        ...
+
+
 def no_measure() -> NDArray[np.int64]:
     """Return the measure of a strategy that needs none.
 
@@ -92,3 +131,8 @@ def no_measure() -> NDArray[np.int64]:
     array([], dtype=int64)
     """
     return np.empty(0, np.int64)
+
+
+def name_of(strategy: Strategy | EdgeStrategy) -> str:
+    """Return what users call a strategy: its NAME, or that of its class."""
+    return str(getattr(strategy, "NAME", type(strategy).__name__.lower()))
