@@ -10,7 +10,6 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -20,7 +19,8 @@ from pyarrow.lib import ArrowException
 import dgraph as dg
 from dgraph.clients import LOCAL
 from dgraph.errors import DgraphError
-from dgraph.output import check_output, write_frame
+from dgraph.job import Job
+from dgraph.output import check_output, print_lines, write_frame
 
 __all__ = ["cli", "main"]
 
@@ -69,47 +69,6 @@ def _client(workers: int | None, threads: int | None, scheduler: str | None) -> 
         yield client
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What every ``dgraph run`` shares: where the edges are, where it runs, where it writes."""
-
-    edges: str
-    directed: bool
-    weight: str | None
-    source_column: str | None
-    target_column: str | None
-    format: str | None
-    sep: str | None
-    header: bool | None
-    duplicates: str
-    self_loops: str
-    nulls: str
-    placement: str
-    out: str | None
-    workers: int | None
-    threads: int | None
-    scheduler: str | None
-
-    def graph(self, client: Any) -> dg.Graph:
-        """Read the edges and build the graph."""
-        named = {"source": self.source_column, "target": self.target_column}
-        options: dict[str, Any] = {key: name for key, name in named.items() if name}
-        for key in ("directed", "duplicates", "self_loops", "nulls", "placement"):
-            options[key] = getattr(self, key)
-        return dg.from_edges(
-            self._edges(),
-            weight=True if self.weight == "true" else self.weight,
-            client=client,
-            **options,
-        )
-
-    def _edges(self) -> Any:
-        """Return the path, of which from_edges knows more, unless options say how to read."""
-        reader: dict[str, Any] = {"format": self.format, "sep": self.sep, "header": self.header}
-        given = {key: value for key, value in reader.items() if value is not None}
-        return dg.read_edges(self.edges, **given) if given else self.edges
-
-
 _CLUSTER_OPTIONS = (
     click.option("--workers", type=click.IntRange(1), help="Worker processes; default: none."),
     click.option("--threads", type=click.IntRange(1), help="Threads of each worker."),
@@ -118,11 +77,15 @@ _CLUSTER_OPTIONS = (
 
 _JOB_OPTIONS = (
     click.argument("edges"),
-    click.option("--directed", is_flag=True, help="Edges have a direction."),
+    click.option(
+        "--directed/--undirected",
+        default=None,
+        help="Edges have a direction; default: as the files say, else they have none.",
+    ),
     click.option("--weight", metavar="COL", help="Weight column ('true': the format's own)."),
     click.option("--source-column", metavar="COL", help="Default: source, or the first."),
     click.option("--target-column", metavar="COL", help="Default: target, or the second."),
-    click.option("--format", help="Default: by the file's ending."),
+    click.option("--input-format", help="As of read_edges; default: by the file's ending."),
     click.option("--sep", help="Separator of text files; default: found out."),
     click.option("--header/--no-header", default=None, help="Default: found out."),
     click.option("--duplicates", default="min", show_default=True, help="Parallel edges."),
@@ -130,6 +93,11 @@ _JOB_OPTIONS = (
     click.option("--nulls", default="error", show_default=True),
     click.option("--placement", default="degree", show_default=True),
     click.option("--out", metavar="FILE", help="Write FILE.parquet or FILE.csv."),
+    click.option(
+        "--format",
+        type=click.Choice(["csv", "parquet", "ldbc"]),
+        help="Write this whatever FILE is called; ldbc: 'vertex value' lines.",
+    ),
     *_CLUSTER_OPTIONS,
 )
 
@@ -139,8 +107,7 @@ def _job_command(name: str, *options: Any) -> Callable[[Command], Command]:
 
     def decorate(function: Command) -> Command:
         def command(**values: Any) -> None:
-            shared = {field: values.pop(field) for field in Job.__slots__}
-            function(Job(**shared), **values)
+            function(Job.of(values), **values)
 
         command.__doc__ = function.__doc__
         run.command(name)(_with_options(*_JOB_OPTIONS, *options)(command))
@@ -163,7 +130,9 @@ def _with_options(*options: Any) -> Callable[[Command], Command]:
 def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
     """Build the graph, run the algorithm, and write or print what it gives."""
     if job.out is not None:
-        check_output(job.out)
+        check_output(job.out, job.format)
+    elif job.format == "parquet":
+        raise click.UsageError("--format parquet needs a file: name it with --out")
     with (
         _client(job.workers, job.threads, job.scheduler) as client,
         job.graph(client) as graph,
@@ -177,10 +146,12 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
         click.echo(
             f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges; "
             f"{record.algorithm}: {record.supersteps} supersteps, {record.seconds:.4f} s",
-            err=job.out is not None,
+            err=job.out is not None or job.format is not None,
         )
         if job.out is not None:
-            write_frame(result, job.out)
+            write_frame(result, job.out, job.format)
+        elif job.format is not None:
+            print_lines(result, job.format)
         else:
             _show(result)
 
@@ -205,23 +176,32 @@ def _as_id(graph: dg.Graph, text: str) -> int | str:
 
 @_job_command(
     "bfs",
-    click.option("--source", multiple=True, required=True, metavar="ID"),
+    click.option("--source", multiple=True, metavar="ID"),
     click.option("--depth-limit", type=click.IntRange(0)),
 )
-def _bfs(job: Job, **options: Any) -> None:
+def _bfs(job: Job, source: tuple[str, ...], **options: Any) -> None:
     """Search breadth first from one or more sources."""
-    _execute(job, dg.bfs, **options)
+    _execute(job, dg.bfs, source=source or _stated_source(job, "bfs"), **options)
 
 
 @_job_command(
     "sssp",
-    click.option("--source", required=True, metavar="ID"),
+    click.option("--source", metavar="ID"),
     click.option("--delta", type=float, help="Width of a bucket; default: from the weights."),
     click.option("--limit", type=float, help="Leave out what is farther than this."),
 )
-def _sssp(job: Job, **options: Any) -> None:
+def _sssp(job: Job, source: str | None, **options: Any) -> None:
     """Find the shortest paths from a source."""
-    _execute(job, dg.sssp, **options)
+    job = job.weighted_for("sssp")
+    _execute(job, dg.sssp, source=source or _stated_source(job, "sssp"), **options)
+
+
+def _stated_source(job: Job, algorithm: str) -> str:
+    """Return the source that properties name."""
+    source = job.stated.values.get(f"{algorithm}.source-vertex")
+    if source is None:
+        raise click.UsageError("Missing option '--source'.")
+    return source
 
 
 @_job_command("cc")
@@ -232,14 +212,20 @@ def _cc(job: Job) -> None:
 
 @_job_command(
     "pagerank",
-    click.option("--alpha", default=0.85, show_default=True),
-    click.option("--max-iter", default=100, show_default=True),
-    click.option("--tol", default=1e-6, show_default=True),
+    click.option("--alpha", type=float, show_default="0.85"),
+    click.option("--max-iter", type=int, show_default="100"),
+    click.option("--tol", type=float, show_default="1e-06"),
     click.option("--unweighted", is_flag=True, help="Ignore the weights."),
 )
 def _pagerank(job: Job, unweighted: bool, **options: Any) -> None:
     """Rank the vertices by PageRank."""
-    _execute(job, dg.pagerank, weighted=not unweighted, **options)
+    if options["alpha"] is None:
+        options["alpha"] = job.stated.number("pr.damping-factor", float)
+    rounds = job.stated.number("pr.num-iterations", int)
+    given = {name: value for name, value in options.items() if value is not None}
+    if rounds is not None and not given.keys() & {"max_iter", "tol"}:
+        given |= {"max_iter": rounds, "tol": None}  # exactly so many
+    _execute(job, dg.pagerank, weighted=not unweighted, **given)
 
 
 @_job_command(
@@ -255,10 +241,12 @@ def _bc(job: Job, **options: Any) -> None:
     _execute(job, dg.betweenness_centrality, **options)
 
 
-@_job_command("cdlp", click.option("--max-iter", default=10, show_default=True))
-def _cdlp(job: Job, **options: Any) -> None:
+@_job_command("cdlp", click.option("--max-iter", type=int, show_default="10"))
+def _cdlp(job: Job, max_iter: int | None) -> None:
     """Find communities by label propagation."""
-    _execute(job, dg.cdlp, **options)
+    if max_iter is None:
+        max_iter = job.stated.number("cdlp.max-iterations", int)
+    _execute(job, dg.cdlp, max_iter=10 if max_iter is None else max_iter)
 
 
 @_job_command("lcc")

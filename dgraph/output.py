@@ -1,9 +1,10 @@
-"""Write a result to one file, whole or not at all."""
+"""Write a result to one file, whole or not at all: parquet, csv, or as LDBC wants it."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +14,13 @@ import pandas as pd
 
 from dgraph.errors import OptionError
 
-__all__ = ["check_output", "write_frame"]
+__all__ = ["FORMATS", "check_output", "print_lines", "write_frame"]
+
+#: LDBC Graphalytics' word for vertices that were not reached by a search.
+UNREACHED = 2**63 - 1
 
 
-def check_output(path: str | os.PathLike[str]) -> None:
+def check_output(path: str | os.PathLike[str], form: str | None = None) -> None:
     """Raise OptionError unless `path` is a file that :func:`write_frame` can make.
 
     Examples
@@ -27,14 +31,16 @@ def check_output(path: str | os.PathLike[str]) -> None:
     dgraph.errors.OptionError: the output must end in .parquet or .csv, not 'ranks.xlsx'
     """
     path = Path(path)
-    if path.suffix not in _WRITERS:
+    if form is None and path.suffix[1:] not in ("parquet", "csv"):
         raise OptionError(f"the output must end in .parquet or .csv, not {str(path)!r}")
+    if path.is_dir():
+        raise OptionError(f"the output is a folder, expected a file: {str(path)!r}")
     if not path.parent.is_dir():
         raise OptionError(f"the folder of the output does not exist: make {str(path.parent)!r}")
 
 
-def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
-    """Write a Dask DataFrame to one parquet or csv file, partition by partition.
+def write_frame(frame: Any, path: str | os.PathLike[str], form: str | None = None) -> None:
+    """Write a Dask DataFrame to one file, partition by partition.
 
     The rows are written beside the file, which is renamed into its place at the end. At most
     one partition is held here at a time.
@@ -43,19 +49,24 @@ def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
     ----------
     frame : dask.dataframe.DataFrame
     path : path
-        Ends in .parquet or .csv. A csv has a header, and missing values are empty.
+        Ends in .parquet or .csv, unless `form` is given.
+    form : {"parquet", "csv", "ldbc"}, optional
+        A csv has a header, and missing values are empty. LDBC Graphalytics wants a line
+        ``vertex value`` for each vertex, in any sequence: the second column is the value,
+        missing is 9223372036854775807, infinite is Infinity.
 
     Raises
     ------
     OptionError
         If the path has another ending or its folder does not exist.
     """
-    check_output(path)
+    check_output(path, form)
     path = Path(path)
+    write = FORMATS[form or path.suffix[1:]]
     handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            _WRITERS[path.suffix](frame, file)
+            write(frame, file)
         os.chmod(beside, 0o666 & ~_umask())
         os.replace(beside, path)
     except BaseException:
@@ -92,7 +103,27 @@ def _write_parquet(frame: Any, file: IO[bytes]) -> None:
             writer.write_table(pa.Table.from_pandas(part, schema, preserve_index=False))
 
 
-_WRITERS: dict[str, Callable[[Any, IO[bytes]], None]] = {
-    ".parquet": _write_parquet,
-    ".csv": _write_csv,
+def _write_ldbc(frame: Any, file: IO[bytes]) -> None:
+    for part in _partitions(frame):
+        values = part.iloc[:, 1]
+        if pd.api.types.is_float_dtype(values):
+            values = values.map(repr).replace("inf", "Infinity")
+        else:
+            values = values.astype("string").fillna(str(UNREACHED))
+        lines = pd.DataFrame({"vertex": part.iloc[:, 0], "value": values})
+        lines.to_csv(file, sep=" ", index=False, header=False, encoding="utf-8")
+
+
+#: How to write each format.
+FORMATS: dict[str, Callable[[Any, IO[bytes]], None]] = {
+    "parquet": _write_parquet,
+    "csv": _write_csv,
+    "ldbc": _write_ldbc,
 }
+
+
+def print_lines(frame: Any, form: str) -> None:
+    """Write a Dask DataFrame to standard output as csv or as LDBC wants it."""
+    sys.stdout.flush()
+    FORMATS[form](frame, sys.stdout.buffer)
+    sys.stdout.buffer.flush()

@@ -43,6 +43,7 @@ LAYERS = [
     "algorithms",
     "graph500",
     "__init__",
+    "job",
     "cli demo __main__",
 ]
 

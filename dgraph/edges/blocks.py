@@ -58,9 +58,7 @@ class Block:
 
     def place(self, byte: int) -> str:
         """Name file and line of a byte of the file, for a message."""
-        before = self.file.read()[:byte]
-        ends = before.count(b"\n") or before.count(b"\r")
-        return f"line {ends + 1} of {self.file.path}"
+        return f"line {self.file.line_of(byte)} of {self.file.path}"
 
 
 def cut(file: File, layout: Layout) -> list[Block]:

@@ -23,7 +23,7 @@ from fsspec.core import url_to_fs  # type: ignore[import-untyped]
 
 from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError, OptionError
 
-__all__ = ["FORMATS", "File", "MissingFileError", "find_files"]
+__all__ = ["FORMATS", "File", "MissingFileError", "beside", "find_files"]
 
 Path = str | os.PathLike[str]
 
@@ -34,6 +34,7 @@ FORMATS = {
     "txt": "txt", "dat": "txt", "edges": "txt", "edgelist": "txt", "konect": "txt", "e": "txt",
     "el": "el", "wel": "wel",
     "mtx": "mtx", "gr": "gr", "graph": "graph", "metis": "graph", "npz": "npz",
+    "adjlist": "adjlist", "adj": "adjlist",
 }  # fmt: skip
 
 
@@ -115,6 +116,11 @@ class File:
         with self._stored() as stream:
             return stream.read(least)
 
+    def line_of(self, byte: int) -> int:
+        """Return the number of the line, from 1 on, in which a byte of :meth:`read` stands."""
+        before = self.read()[:byte]
+        return 1 + (before.count(b"\n") or before.count(b"\r"))
+
     def lines(self, start: int, stop: int, exact: bool) -> tuple[bytes, int]:
         """Return the lines that begin at ``start <= byte < stop``, and where the first does.
 
@@ -146,7 +152,8 @@ def find_files(
     ----------
     path : str, path-like, or list of them
         A file, a folder (all its files, also in folders below, but not those whose names start
-        with "." or "_"), a glob.
+        with "." or "_"), a glob; of a graph of LDBC's also its other files, NAME.v and
+        NAME.properties, or just NAME: they mean NAME.e.
     format : str, optional
         A key or value of FORMATS; else the ending of each name tells.
     storage_options : dict, optional
@@ -181,11 +188,13 @@ def _find(path: Path, format: str | None, options: Mapping[str, Any]) -> list[Fi
         )
     system, root = url_to_fs(os.fspath(path), **options)
     if system.isfile(root):
-        names = [root]
+        names = _edges_beside(system, root)
     elif system.isdir(root):
         names = _visible(system.find(root), root)
         if format is None:  # a folder may hold a README beside the edges
             names = [name for name in names if _format_of(name)[0]] or names
+    elif pair := beside(system, root, "e"):
+        names = [pair]
     else:
         names = [name for name in system.glob(root) if system.isfile(name)]
     if not names:
@@ -193,6 +202,42 @@ def _find(path: Path, format: str | None, options: Mapping[str, Any]) -> list[Fi
             f"found no file for {os.fspath(path)!r}: expected a file, a folder or a glob"
         )
     return [_file(system, name, format) for name in sorted(names, key=natural_sort_key)]
+
+
+def _edges_beside(system: AbstractFileSystem, name: str) -> list[str]:
+    """Return the file itself; of a vertex file or properties of LDBC's the file of edges."""
+    stem, ending = _stem_and_ending(name)
+    if ending not in ("v", "properties"):
+        return [name]
+    edges = beside(system, stem, "e")
+    if edges is None:
+        raise MissingFileError(f"found {name!r}, but no {stem}.e with edges: put it beside")
+    return [edges]
+
+
+def _stem_and_ending(name: str) -> tuple[str, str]:
+    """Cut a name before its ending, and drop what it is compressed with.
+
+    >>> _stem_and_ending("data/kgs.e.zst")
+    ('data/kgs', 'e')
+    """
+    stem, _, ending = name.rpartition(".")
+    if ending.lower() in CODECS:
+        stem, _, ending = stem.rpartition(".")
+    return stem, ending
+
+
+def beside(system: AbstractFileSystem, stem: str, ending: str) -> str | None:
+    """Return the name of a file with this ending, compressed or not; None if there is none.
+
+    >>> from fsspec.implementations.memory import MemoryFileSystem
+    >>> system = MemoryFileSystem()
+    >>> system.pipe("/kgs.e.gz", b"")
+    >>> beside(system, "/kgs", "e")
+    '/kgs.e.gz'
+    """
+    names = (f"{stem}.{ending}{codec}" for codec in ("", *(f".{codec}" for codec in CODECS)))
+    return next((name for name in names if system.isfile(name)), None)
 
 
 def _visible(names: Iterable[str], root: str) -> list[str]:
@@ -219,7 +264,7 @@ def _format_of(name: str) -> tuple[str | None, str]:
 def _file(system: AbstractFileSystem, name: str, format: str | None) -> File:
     known, codec = _format_of(name)
     if format is not None:
-        known = FORMATS.get(format)
+        known = FORMATS.get(format) if isinstance(format, str) else None
     if known is None:
         allowed = ", ".join(dict.fromkeys(FORMATS.values()))
         asked = f"the ending of {name!r}" if format is None else f"format={format!r}"

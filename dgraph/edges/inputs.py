@@ -24,7 +24,7 @@ from dgraph.edges.matrices import entries
 from dgraph.edges.networks import network_edges, network_vertices
 from dgraph.edges.parts import as_table, column_names, cut_rows, select
 from dgraph.edges.roles import find_columns
-from dgraph.edges.sources import open_edges
+from dgraph.edges.sources import Files, open_edges
 from dgraph.edges.vertex_inputs import VertexInput, range_input, vertex_input
 from dgraph.errors import EdgeTypeError, EdgeValueError, OptionError
 
@@ -139,8 +139,10 @@ def _describe(edges: Any, wanted: _Wanted) -> EdgeInput:
         return _from_dask_frame(edges, wanted, "a Dask DataFrame")
     if isinstance(edges, da.Array):
         return _from_dask_array(edges, wanted)
-    if isinstance(edges, str | os.PathLike) or _are_paths(edges):
+    if isinstance(edges, Files):
         return _from_path(edges, wanted)
+    if isinstance(edges, str | os.PathLike) or _are_paths(edges):
+        return _from_path(Files(edges), wanted)
     library = type(edges).__module__.split(".")
     if library[:2] == ["scipy", "sparse"]:
         return _from_matrix(edges, wanted)
@@ -252,14 +254,18 @@ def _from_network(edges: Any, wanted: _Wanted) -> EdgeInput:
     return EdgeInput(form, spec, cut_rows(frame), directed, [declared])
 
 
-def _from_path(path: Any, wanted: _Wanted) -> EdgeInput:
+def _from_path(files: Files, wanted: _Wanted) -> EdgeInput:
     """Read files; a column that the user names must be in them."""
+    path = files.path
     names: list[Any] = [None, None]
     if (wanted.source, wanted.target) != _DEFAULTS:
         names = [wanted.source, wanted.target]
     if wanted.weighted:
         names.append(None if wanted.weight in (True, "weight") else wanted.weight)
-    found = open_edges(path, half=wanted.half, weighted=wanted.weighted, names=names)
+    found = open_edges(
+        path, format=files.format, sep=files.sep, header=files.header,
+        half=wanted.half, weighted=wanted.weighted, names=names,
+    )  # fmt: skip
     if not found.own_columns:
         if wanted.weighted and "weight" not in found.frame.columns:
             raise EdgeValueError(
@@ -267,7 +273,15 @@ def _from_path(path: Any, wanted: _Wanted) -> EdgeInput:
             )
         wanted = replace(wanted, source="source", target="target", weight=wanted.weighted)
     form = path if isinstance(path, str) else "files"
+    if found.directed is not None:
+        if wanted.directed not in (None, found.directed):
+            kind = "directed" if found.directed else "undirected"
+            raise OptionError(
+                f"directed={wanted.directed}, but the properties beside {path} say that it is "
+                f"{kind}: leave directed= out"
+            )
+        wanted = replace(wanted, directed=found.directed)
     read = _from_dask_frame(found.frame, wanted, str(form))
     if found.vertices is None:
         return read
-    return replace(read, vertices=[range_input(found.vertices)])
+    return replace(read, vertices=[vertex_input(found.vertices)])

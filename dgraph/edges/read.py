@@ -28,10 +28,12 @@ def read_edges(
     Parameters
     ----------
     path : str, path-like, or list of them
-        A file, a folder, a glob; on any file system that fsspec knows.
+        A file, a folder, a glob; on any file system that fsspec knows. A graph of LDBC
+        Graphalytics goes by any of its files, NAME.e, NAME.v, NAME.properties, or by NAME.
     format : str, optional
         "parquet", "csv", "tsv", "txt", "el", "wel", "mtx" (Matrix Market), "graph" (METIS),
-        "npz" or "gr" (DIMACS); else the ending of the names tells, before .gz, .zst, .bz2, .xz.
+        "npz", "gr" (DIMACS) or "adjlist" (lines ``u v1 v2 ...``, a vertex and its neighbours);
+        else the ending of the names tells, before .gz, .zst, .bz2, .xz.
     sep : str, optional
         Separator of text: " " (any blanks or tabs), "\t", ",", ";"; else found out.
     header : bool, optional
@@ -52,7 +54,9 @@ def read_edges(
     dask DataFrame
         Columns source, target[, weight: float64]; a parquet file keeps its own unless `columns`
         selects. Ids are int64 or uint64, Int64 or UInt64 if some are missing (empty fields), or
-        strings. Of a symmetric matrix, and of a METIS file, each edge is given at both ends.
+        strings. Of a symmetric matrix, and of a METIS file, each edge is given at both ends; of
+        adjacency lists as they stand. `from_edges`, given the path, also learns what files say
+        of vertices without edges, and properties of the direction.
 
     Raises
     ------

@@ -9,6 +9,8 @@ from typing import Any
 
 import dask.dataframe as dd
 
+from dgraph.edges import adjacency, ldbc
+from dgraph.edges.blocks import Block
 from dgraph.edges.dtypes import wanted_dtypes
 from dgraph.edges.files import File, Path, find_files
 from dgraph.edges.layout import Columns, Layout, find_layout
@@ -20,9 +22,19 @@ from dgraph.edges.survey import IdPlan
 from dgraph.edges.text import TextFile, empty, parse, plan_of, survey_all
 from dgraph.errors import EdgeValueError, OptionError
 
-__all__ = ["EdgeSource", "open_edges"]
+__all__ = ["EdgeSource", "Files", "open_edges"]
 
 _TEXT = ("csv", "tsv", "txt", "el", "wel", "mtx", "gr")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A path, and how to read it; see `dgraph.read_edges`."""
+
+    path: Path | Iterable[Path]
+    format: str | None = None
+    sep: str | None = None
+    header: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +45,19 @@ class EdgeSource:
     ----------
     frame : Dask DataFrame
         Columns source, target[, weight]; of a parquet file those it has.
-    vertices : range or None
-        All vertices, if the files say so: Matrix Market, METIS, DIMACS, scipy's .npz.
+    vertices : range, Dask DataFrame or None
+        All vertices, if the files say so: Matrix Market, METIS, DIMACS, scipy's .npz; a frame
+        with a column vertex: adjacency lists, vertex files of LDBC's.
     own_columns : bool
         Whether the frame has the columns of the file under their own names.
+    directed : bool or None
+        Whether edges have a direction, if the files say so: properties of LDBC's.
     """
 
     frame: dd.DataFrame
-    vertices: range | None = None
+    vertices: range | dd.DataFrame | None = None
     own_columns: bool = False
+    directed: bool | None = None
 
 
 def open_edges(
@@ -76,12 +92,16 @@ def open_edges(
     if kind == "text":
         chosen = names if named else columns
         layouts = _layouts(files, partial(find_layout, sep=sep, header=header, columns=chosen))
-        return _open_text(files, layouts, wanted, half, weighted)
+        found = _open_text(files, layouts, wanted, half, weighted)
+        properties = ldbc.properties_of(files)
+        return replace(found, directed=properties.directed) if properties else found
     if kind == "parquet":
         frame = open_parquet(files, columns, storage_options)
         source = EdgeSource(frame, own_columns=columns is None)
     elif columns is not None or named:
         raise OptionError(f"a .{kind} file has no columns to choose from: do not name any")
+    elif kind == "adjlist":
+        return _open_adjacency(files, sep, wanted, half)
     elif kind == "graph":
         source = _open_metis(files, half, weighted)
     else:
@@ -123,16 +143,50 @@ def _open_text(
         )
     has_weight = weighted and filled[0].weighted
     texts = [TextFile.of(*each, weighted) for each in zip(files, layouts, strict=True)]
-    surveys = None
-    if not {"source", "target"} <= wanted.keys():
-        texts, surveys = survey_all(texts)
-    plan = plan_of(surveys, wanted)
+    declared = ldbc.vertex_texts(files)
+    texts, declared, plan = _plan(texts, declared, wanted)
     readers = [reader for text in texts for reader in _readers(text, plan, has_weight, half)]
     matrices = [layout.matrix for layout in layouts]
-    vertices = None
+    vertices: range | dd.DataFrame | None = None
     if all(matrix is not None for matrix in matrices):
         vertices = range(1, 1 + max(matrix.size for matrix in matrices if matrix is not None))
+    elif declared:
+        vertices = _vertices(ldbc.read_vertices, declared, plan)
     return EdgeSource(_frame(readers, empty(plan, has_weight)), vertices)
+
+
+def _plan(
+    texts: list[TextFile], declared: list[TextFile], wanted: Mapping[str, str]
+) -> tuple[list[TextFile], list[TextFile], IdPlan]:
+    """Find out the dtypes of ids, declared vertices included, unless they are given."""
+    surveys = None
+    if not {"source", "target"} <= wanted.keys():
+        count = len(texts)
+        both, surveys = survey_all([*texts, *declared])
+        texts, declared = both[:count], both[count:]
+    return texts, declared, plan_of(surveys, wanted)
+
+
+def _vertices(
+    reader: Callable[[Block, IdPlan], Any], texts: Iterable[TextFile], plan: IdPlan
+) -> dd.DataFrame:
+    readers = [partial(reader, block, plan) for text in texts for block in text.blocks]
+    meta = empty(plan, False)[["source"]].rename(columns={"source": "vertex"})
+    return _frame(readers, meta)
+
+
+def _open_adjacency(
+    files: Sequence[File], sep: str | None, wanted: Mapping[str, str], half: bool
+) -> EdgeSource:
+    texts = [adjacency.AdjacencyFile.of(file, sep).text() for file in files]
+    texts, _, plan = _plan(texts, [], wanted)
+    blocks = [block for text in texts for block in text.blocks]
+    if half:  # whether each edge stands at both of its ends
+        sums = run_all(partial(adjacency.symmetry_of, plan=plan), blocks)
+        half = sum(sums) % 2**64 == 0
+    readers = [partial(adjacency.read_adjacency, block, plan, half) for block in blocks]
+    vertices = _vertices(adjacency.read_vertices, texts, plan)
+    return EdgeSource(_frame(readers, empty(plan, False)), vertices)
 
 
 def _readers(

@@ -1,0 +1,70 @@
+"""What every ``dgraph run`` shares: where the edges are, where it runs, where it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import dgraph as dg
+from dgraph.edges.ldbc import Properties, read_properties
+from dgraph.edges.sources import Files
+
+__all__ = ["Job"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The options that all algorithms have; None where the user says nothing.
+
+    Parameters
+    ----------
+    edges : str
+        A path.
+    stated : Properties
+        What properties of LDBC's beside the edges say: it holds where the user says nothing.
+    """
+
+    edges: str
+    directed: bool | None
+    weight: str | None
+    source_column: str | None
+    target_column: str | None
+    input_format: str | None
+    sep: str | None
+    header: bool | None
+    duplicates: str
+    self_loops: str
+    nulls: str
+    placement: str
+    format: str | None
+    out: str | None
+    workers: int | None
+    threads: int | None
+    scheduler: str | None
+    stated: Properties
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Self:
+        """Take its options out of all, and look for properties."""
+        given = {name: options.pop(name) for name in cls.__slots__ if name != "stated"}
+        found = read_properties(given["edges"], given["input_format"])
+        return cls(**given, stated=found or Properties(""))
+
+    def weighted_for(self, algorithm: str) -> Self:
+        """Return the job with the weights that the properties name for an algorithm."""
+        if self.weight is None and self.stated.weighted(algorithm):
+            return replace(self, weight="true")
+        return self
+
+    def graph(self, client: Any) -> dg.Graph:
+        """Read the edges and build the graph."""
+        named = {"source": self.source_column, "target": self.target_column}
+        options: dict[str, Any] = {key: name for key, name in named.items() if name}
+        for key in ("directed", "duplicates", "self_loops", "nulls", "placement"):
+            options[key] = getattr(self, key)
+        return dg.from_edges(
+            Files(self.edges, self.input_format, self.sep, self.header),
+            weight=True if self.weight == "true" else self.weight,
+            client=client,
+            **options,
+        )
