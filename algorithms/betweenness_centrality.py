@@ -54,12 +54,12 @@ from dgraph.algorithms._brandes_weighted import weighted_dependencies
 from dgraph.algorithms._delta import begin
 from dgraph.algorithms._simple import simple
 from dgraph.algorithms._weights import check_weights
-from dgraph.arguments import as_sources
+from dgraph.arguments import as_sources, flag, integer, optional_integer
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids
 
@@ -297,14 +297,14 @@ def betweenness_centrality(
     3       4          3.0
     4       5          0.0
     """
+    check_graph(g)
+    flags = {"normalized": normalized, "weighted": weighted, "endpoints": endpoints}
     found: DataFrame = run_algorithm(
         g,
         "betweenness_centrality",
         betweenness_slot,
-        _choose(g, k, sources, seed),
-        bool(normalized),
-        bool(weighted),
-        bool(endpoints),
+        _choose(g, k, sources, optional_integer("seed", seed)),
+        *(flag(name, value) for name, value in flags.items()),
         columns={"betweenness": "float64"},
     )
     return found
@@ -316,10 +316,10 @@ def _choose(g: Graph, k: int | None, sources: Any, seed: int | None) -> Ids | Sa
         if k is not None:
             raise OptionError("expected either k or sources, got both; leave one out")
         return as_sources(sources, g.id_dtype)
-    if k is None or k == g.num_vertices:
+    if k is None or integer("k", k, also=" or None") == g.num_vertices:
         return None
     if not 1 <= k <= g.num_vertices:
         raise OptionError(
             f"expected k between 1 and {g.num_vertices}, the number of vertices, got {k}"
         )
-    return Sample(int(k), secrets.randbits(64) if seed is None else int(seed))
+    return Sample(int(k), secrets.randbits(64) if seed is None else seed)

@@ -38,12 +38,11 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.arguments import as_sources
+from dgraph.arguments import as_sources, optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
-from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.bits import lowest, set_bits, words
@@ -341,14 +340,14 @@ def bfs(g: Graph, source: Any, *, depth_limit: int | None = None) -> DataFrame:
     1       2         1            1
     2       3         2            2
     """
-    if depth_limit is not None and depth_limit < 0:
-        raise OptionError(f"depth_limit must be at least 0, not {depth_limit}")
+    check_graph(g)
+    limit = optional_integer("depth_limit", depth_limit, 0)
     found: DataFrame = run_algorithm(
         g,
         "bfs",
         bfs_slot,
         as_sources(source, g.id_dtype),
-        depth_limit,
+        limit,
         columns={"distance": "Int64", "predecessor": NULLABLE_VERTEX},
     )
     return found

@@ -38,11 +38,11 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import integer
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
-from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.results import VERTEX
 from dgraph.shard import Adjacency, Shard
 from dgraph.shard.bits import lowest, words
@@ -321,7 +321,7 @@ def cdlp(g: Graph, *, max_iter: int = 10) -> DataFrame:
     >>> cdlp(g, max_iter=5).compute().sort_values("vertex")["label"].tolist()
     [1, 1, 1, 8, 8, 8]
     """
-    if max_iter < 0:
-        raise OptionError(f"max_iter must be at least 0, not {max_iter}")
-    found: DataFrame = run_algorithm(g, "cdlp", cdlp_slot, max_iter, columns={"label": VERTEX})
+    check_graph(g)
+    rounds = integer("max_iter", max_iter, 0)
+    found: DataFrame = run_algorithm(g, "cdlp", cdlp_slot, rounds, columns={"label": VERTEX})
     return found

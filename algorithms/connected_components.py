@@ -41,10 +41,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms.strong_components import strong_components_slot
+from dgraph.arguments import choice
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
-from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.results import VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.rows import rows_of
@@ -327,9 +327,8 @@ def connected_components(g: Graph, *, connection: str = "weak") -> DataFrame:
     >>> connected_components(g).compute().sort_values("vertex")["component"].tolist()
     [1, 1, 1, 8, 8]
     """
-    if connection not in ("weak", "strong"):
-        raise OptionError(f"connection must be 'weak' or 'strong', not {connection!r}")
-    strong = connection == "strong" and isinstance(g, Graph) and g.directed
+    check_graph(g)
+    strong = choice("connection", connection, ("weak", "strong")) == "strong" and g.directed
     found: DataFrame = run_algorithm(
         g,
         "connected_components",

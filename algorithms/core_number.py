@@ -43,7 +43,7 @@ from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, words
 
@@ -245,7 +245,8 @@ def core_number(g: Graph) -> DataFrame:
     >>> core_number(g).compute().sort_values("vertex")["core"].tolist()
     [2, 2, 2, 1]
     """
-    if isinstance(g, Graph) and g.directed:
+    check_graph(g)
+    if g.directed:
         raise OptionError(
             "core numbers are those of undirected graphs, and this one is directed: "
             "build it with directed=False"

@@ -36,12 +36,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._weights import check_weights
-from dgraph.arguments import as_values
+from dgraph.arguments import as_values, flag, integer, number, optional_number
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
-from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.shard import Adjacency, Shard
 from dgraph.shard.rows import rows_of
 from dgraph.vertices.ids import Ids
@@ -261,21 +260,20 @@ def pagerank(
     1       2  0.486
     2       3  0.050
     """
-    if not 0 <= alpha <= 1:
-        raise OptionError(f"alpha must be from 0 to 1, not {alpha}")
-    if max_iter < 1:
-        raise OptionError(f"max_iter must be at least 1, not {max_iter}")
-    if tol is not None and not tol >= 0:
-        raise OptionError(f"tol must be at least 0 or None, not {tol}")
+    check_graph(g)
+    damping = number("alpha", alpha, 0, 1)
+    rounds = integer("max_iter", max_iter, 1)
+    tolerance = optional_number("tol", tol, 0)
+    by_weight = flag("weighted", weighted)
     found: DataFrame = run_algorithm(
         g,
         "pagerank",
         pagerank_slot,
-        float(alpha),
+        damping,
         _as_portions(personalization, g.id_dtype, "personalization"),
-        max_iter,
-        tol,
-        weighted,
+        rounds,
+        tolerance,
+        by_weight,
         _as_portions(dangling, g.id_dtype, "dangling"),
         columns={"rank": "float64"},
     )

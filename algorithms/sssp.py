@@ -67,12 +67,11 @@ from dgraph.algorithms._delta import (
 from dgraph.algorithms._tight import predecessors
 from dgraph.algorithms._weights import check_weights
 from dgraph.algorithms.bfs import bfs_slot
-from dgraph.arguments import as_ids
+from dgraph.arguments import as_ids, optional_number
 from dgraph.engine.columns import Column, Neighbours, Nullable, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
-from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids
@@ -267,17 +266,16 @@ def sssp(
     1       2       3.0            3
     2       3       1.0            1
     """
-    if delta is not None and not 0 < delta < math.inf:
-        raise OptionError(f"expected a positive number as delta, got {delta!r}")
-    if limit is not None and not limit >= 0:
-        raise OptionError(f"expected a number of at least 0 as limit, got {limit!r}")
+    check_graph(g)
+    width = optional_number("delta", delta, above=0)
+    farthest = optional_number("limit", limit, 0)
     found: DataFrame = run_algorithm(
         g,
         "sssp",
         sssp_slot,
         as_ids([source], g.id_dtype),
-        None if delta is None else float(delta),
-        None if limit is None else float(limit),
+        width,
+        farthest,
         columns={"distance": "float64", "predecessor": NULLABLE_VERTEX},
     )
     return found

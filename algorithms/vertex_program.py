@@ -30,8 +30,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dgraph.algorithms._messages import COMBINERS
 from dgraph.algorithms._supersteps import Run, columns_of, vertex_program_slot
+from dgraph.arguments import optional_integer
 from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, check_graph, run_algorithm
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
@@ -185,26 +186,26 @@ def run_vertex_program(
     --------
     See :class:`VertexProgram`.
     """
-    _check(program, max_iter)
+    check_graph(g)
+    most = optional_integer("max_iter", max_iter, 0)
+    _check(program)
     found: DataFrame = run_algorithm(
         g,
         type(program).__name__,
         vertex_program_slot,
         program,
-        max_iter,
+        most,
         columns=columns_of(program),
     )
     return found
 
 
-def _check(program: Any, max_iter: Any) -> None:
+def _check(program: Any) -> None:
     """Refuse a program that declares what is not allowed."""
     if not isinstance(program, VertexProgram):
         raise OptionError(
             f"expected a dgraph.VertexProgram, got {type(program).__name__}: derive from it"
         )
-    if max_iter is not None and max_iter < 0:
-        raise OptionError(f"max_iter must be at least 0, not {max_iter}")
     if program.combiner not in COMBINERS:
         raise OptionError(f"combiner must be one of {COMBINERS}, not {program.combiner!r}")
     phases = program.direction

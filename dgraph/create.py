@@ -14,7 +14,7 @@ from dgraph.edges.inputs import EdgeInput, edge_input
 from dgraph.edges.summary import Nulls, SelfLoops
 from dgraph.edges.vertex_inputs import VertexInput, placement_input
 from dgraph.graph import Graph
-from dgraph.ingest import Policies, find_home, ingest
+from dgraph.ingest import Policies, check_slots, find_home, ingest
 from dgraph.placement.frame import Frame
 from dgraph.placement.resolve import resolve, settled
 from dgraph.store import GIVEN, open_saved
@@ -99,6 +99,7 @@ def from_edges(
     (3, 2, True)
     """
     policies = Policies(duplicates, self_loops, nulls)
+    check_slots(slots, virtual_slots, topology)
     strategy = resolve(placement)
     client = find_client(client)
 
@@ -160,6 +161,7 @@ def load(
     >>> load(folder).num_edges
     2
     """
+    check_slots(slots, virtual_slots, topology)
     saved = open_saved(path)
     client = find_client(client)
     strategy = None if placement is None else resolve(placement)

@@ -15,6 +15,7 @@ __all__ = [
     "GraphLostError",
     "JoinTimeoutError",
     "OptionError",
+    "OptionTypeError",
     "RunAbortedError",
     "RunError",
     "VertexNotFoundError",
@@ -35,6 +36,10 @@ class DgraphError(Exception):
 
 class OptionError(DgraphError, ValueError):
     """An option has a value that is not allowed."""
+
+
+class OptionTypeError(OptionError, TypeError):
+    """An option has a value of the wrong kind, such as text where a number belongs."""
 
 
 class EdgeValueError(DgraphError, ValueError):

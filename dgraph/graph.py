@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
+from inspect import isawaitable
 from os import PathLike
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -13,7 +14,7 @@ from dask.utils import format_bytes
 from dgraph.clients import call, then
 from dgraph.convert import as_networkx, as_scipy
 from dgraph.engine.records import RunRecord
-from dgraph.errors import OptionError
+from dgraph.errors import OptionTypeError
 from dgraph.estimate import by_slot
 from dgraph.facts import Facts
 from dgraph.home import Home
@@ -25,7 +26,7 @@ from dgraph.topology import Topology
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
 
-__all__ = ["Graph", "run_algorithm"]
+__all__ = ["Graph", "check_graph", "run_algorithm"]
 
 
 class Graph:
@@ -270,6 +271,32 @@ class Graph:
         return f"<table><caption>dgraph.Graph</caption><tbody>{cells}</tbody></table>"
 
 
+def check_graph(g: Any) -> None:
+    """Raise unless an algorithm was given a graph; what it may be otherwise, says what to do.
+
+    Raises
+    ------
+    OptionTypeError
+        Both a TypeError and a ValueError.
+
+    Examples
+    --------
+    >>> check_graph("edges.csv")
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.OptionTypeError: expected a graph of dgraph, got str: make one with \
+dgraph.from_edges first
+    """
+    if isinstance(g, Graph):
+        return
+    kind = type(g)
+    known = kind.__module__.split(".")[0] + " " if hasattr(kind, "is_multigraph") else ""
+    remedy = "await it first" if isawaitable(g) else "make one with dgraph.from_edges first"
+    raise OptionTypeError(
+        f"expected a graph of dgraph, got {'a ' * bool(known)}{known}{kind.__name__}: {remedy}"
+    )
+
+
 def run_algorithm(
     g: Graph,
     name: str,
@@ -299,8 +326,5 @@ def run_algorithm(
     dask DataFrame
         Columns vertex, then `columns`. An awaitable of it if the client is asynchronous.
     """
-    if not isinstance(g, Graph):
-        raise OptionError(
-            f"expected a graph, got {type(g).__name__}: make one with dgraph.from_edges"
-        )
+    check_graph(g)
     return table(g._home, g.id_dtype, name, program, *arguments, columns=columns, record=True)

@@ -23,6 +23,7 @@ from typing import Any, Protocol, TypeVar
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future
 
+from dgraph.arguments import choice, optional_integer
 from dgraph.build.program import build
 from dgraph.build.spec import BuildSpec
 from dgraph.build.strategy import EdgeStrategy, Strategy, name_of
@@ -35,13 +36,13 @@ from dgraph.edges.vertex_inputs import VertexInput
 from dgraph.engine.context import Context
 from dgraph.engine.members import find_members, topology_of
 from dgraph.engine.plugin import find_plugin
-from dgraph.errors import GraphLostError, OptionError, RunError
+from dgraph.errors import GraphLostError, OptionError, OptionTypeError, RunError
 from dgraph.facts import Facts
 from dgraph.home import Home
 from dgraph.shard import Shard
 from dgraph.topology import Topology
 
-__all__ = ["Policies", "absorb", "find_home", "ingest"]
+__all__ = ["Policies", "absorb", "check_slots", "find_home", "ingest"]
 
 T = TypeVar("T")
 
@@ -84,10 +85,7 @@ class Policies:
     def __post_init__(self) -> None:
         """Check the values."""
         for name, allowed in _ALLOWED.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                choices = ", ".join(map(repr, allowed[:-1]))
-                raise OptionError(f"{name} must be {choices} or {allowed[-1]!r}, not {value!r}")
+            choice(name, getattr(self, name), allowed)
 
 
 _ALLOWED = {
@@ -118,6 +116,25 @@ class Built:
     weights: str | None
     bytes: int
     report: Mapping[str, Any]
+
+
+def check_slots(slots: Any, virtual_slots: Any, topology: Any = None) -> None:
+    """Raise unless what a user says about slots can be meant; before any cluster is asked.
+
+    Examples
+    --------
+    >>> check_slots(1.5, None)
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.OptionTypeError: slots must be an integer from 1 on or None, not 1.5
+    """
+    optional_integer("slots", slots, 1)
+    optional_integer("virtual_slots", virtual_slots, 1)
+    if not isinstance(topology, Topology | None):
+        raise OptionTypeError(
+            f"topology must be a dgraph.topology.Topology, not a {type(topology).__name__}: "
+            "make one with its from_fanouts, from_paths or read"
+        )
 
 
 async def find_home(

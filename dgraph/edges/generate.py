@@ -23,7 +23,6 @@ doi:10.1145/2660193.2660195.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -34,7 +33,7 @@ import pandas as pd
 from numba import njit
 from numpy.typing import NDArray
 
-from dgraph.errors import OptionError
+from dgraph.arguments import flag, integer, optional_integer
 
 __all__ = ["grid", "kronecker", "uniform"]
 
@@ -86,8 +85,8 @@ def kronecker(
     >>> len(kronecker(10, 16))
     16384
     """
-    size = _count("scale", scale, 0, 62)
-    edges = _count("edgefactor", edgefactor, 0, 2**40) << size
+    size = integer("scale", scale, 0, 62)
+    edges = integer("edgefactor", edgefactor, 0, 2**40) << size
     return _frame(_kronecker_maker(size, seed), edges, seed, weights, npartitions)
 
 
@@ -101,7 +100,7 @@ def kronecker_rows(
     >>> kronecker_rows(10, 70, 90).equals(kronecker(10).compute()[70:90].reset_index(drop=True))
     True
     """
-    make = _kronecker_maker(_count("scale", scale, 0, 62), seed)
+    make = _kronecker_maker(integer("scale", scale, 0, 62), seed)
     return _part(start, stop, make, _weight_key(seed, weights))
 
 
@@ -122,8 +121,8 @@ def uniform(
     >>> len(uniform(4, 3))
     48
     """
-    size = _count("scale", scale, 0, 62)
-    edges = _count("edgefactor", edgefactor, 0, 2**40) << size
+    size = integer("scale", scale, 0, 62)
+    edges = integer("edgefactor", edgefactor, 0, 2**40) << size
     make = partial(_uniform, size, np.uint64(_key(seed, _STRUCTURE)))
     return _frame(make, edges, seed, weights, npartitions)
 
@@ -155,21 +154,11 @@ def grid(
     >>> grid(2, 2).compute().to_numpy().tolist()
     [[0, 1], [2, 3], [0, 2], [1, 3]]
     """
-    height = _count("rows", rows, 1, 2**31)
-    width = height if cols is None else _count("cols", cols, 1, 2**31)
+    height = integer("rows", rows, 1, 2**31)
+    width = height if cols is None else integer("cols", cols, 1, 2**31)
+    integer("seed", seed)
     edges = height * (width - 1) + (height - 1) * width
     return _frame(partial(_grid, height, width), edges, seed, weights, npartitions)
-
-
-def _count(name: str, value: Any, low: int, high: int) -> int:
-    """Return an integer argument, or say what is allowed."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = low - 1
-    if isinstance(value, bool) or not low <= count <= high:
-        raise OptionError(f"{name} must be an integer from {low} to {high}, not {value!r}")
-    return count
 
 
 Maker = Callable[[int, int], tuple[Ids, Ids]]
@@ -178,11 +167,12 @@ Maker = Callable[[int, int], tuple[Ids, Ids]]
 def _frame(
     make: Maker, edges: int, seed: int, weights: bool, npartitions: int | None
 ) -> dd.DataFrame:
-    parts = npartitions or max(1, math.ceil(edges / PART))
-    cuts = [edges * part // parts for part in range(_count("npartitions", parts, 1, 2**31) + 1)]
-    key = _weight_key(seed, weights)
+    parts = optional_integer("npartitions", npartitions, 1) or max(1, math.ceil(edges / PART))
+    cuts = [edges * part // parts for part in range(parts + 1)]
+    weighted = flag("weights", weights)
+    key = _weight_key(seed, weighted)
     frame: dd.DataFrame = dd.from_map(
-        _part, cuts[:-1], cuts[1:], make=make, key=key, meta=_meta(weights),
+        _part, cuts[:-1], cuts[1:], make=make, key=key, meta=_meta(weighted),
         enforce_metadata=False, label="generate",
     )  # fmt: skip
     return frame
@@ -206,7 +196,7 @@ def _part(start: int, stop: int, make: Maker, key: np.uint64 | None) -> pd.DataF
 
 def _key(seed: int, stream: int) -> int:
     """Return the key of one of the streams of random numbers that a seed gives."""
-    state = operator.index(seed) * 3 + stream
+    state = integer("seed", seed) * 3 + stream
     return int(_mix(np.uint64(state % 2**64)))
 
 

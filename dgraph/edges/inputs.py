@@ -19,6 +19,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 
+from dgraph.arguments import optional_flag
 from dgraph.edges.chunk import ChunkSpec
 from dgraph.edges.matrices import entries
 from dgraph.edges.networks import network_edges, network_vertices
@@ -128,6 +129,9 @@ def edge_input(
     >>> edge_input(np.array([[1, 2], [2, 3]])).spec
     ChunkSpec(source=0, target=1, weight=None, names=('source', 'target', 'weight'))
     """
+    directed = optional_flag("directed", directed)
+    if isinstance(weight, np.bool_):
+        weight = bool(weight)
     found = _describe(edges, _Wanted(source, target, weight, directed))
     if vertices is not None:
         found = replace(found, vertices=[*found.vertices, vertex_input(vertices)])

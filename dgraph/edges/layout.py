@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from dgraph.arguments import integer, optional_flag
 from dgraph.edges.files import File
 from dgraph.edges.preamble import Matrix, read_dimacs, read_matrix_market
 from dgraph.edges.scan import WHITESPACE, fields_of
@@ -164,7 +165,7 @@ def _data_lines(head: bytes, comments: bytes) -> Iterator[tuple[bytes, int]]:
 
 def _separator(sep: str | None, file: File, lines: list[bytes]) -> int:
     if sep is not None:
-        if sep not in _SEPARATORS:
+        if not isinstance(sep, str) or sep not in _SEPARATORS:
             allowed = ", ".join(map(repr, _SEPARATORS))
             raise OptionError(f"sep must be one of {allowed}, not {sep!r}")
         return _SEPARATORS[sep]
@@ -189,8 +190,7 @@ def _has_header(
     header: bool | None, by_name: bool, rows: list[list[bytes]], like: Layout | None
 ) -> bool:
     if header is not None:
-        if not isinstance(header, bool):
-            raise OptionError(f"header must be True, False or None, not {header!r}")
+        header = bool(optional_flag("header", header))
         if by_name and not header:
             raise OptionError("columns= has names, but header=False: give positions")
         return header
@@ -241,7 +241,7 @@ def _default_columns(
 def _named_columns(
     columns: Columns, default: tuple[int, int, int], names: tuple[str, ...], file: File
 ) -> tuple[int, int, int]:
-    if isinstance(columns, str) or len(columns) not in (2, 3):
+    if not isinstance(columns, list | tuple) or len(columns) not in (2, 3):
         raise OptionError(
             f"columns must name source, target and perhaps weight, not {columns!r}: give 2 or "
             "3 names or positions"
@@ -261,9 +261,7 @@ def _position(column: int | str, names: tuple[str, ...], file: File) -> int:
                 f"{file.path} has no column {column!r}: choose from {', '.join(names)}"
             )
         return names.index(column)
-    if isinstance(column, bool) or not isinstance(column, int) or column < 0:
-        raise OptionError(f"columns must be names or positions from 0 on, not {column!r}")
-    return column
+    return integer("a column without a name", column, 0)
 
 
 def _text(field: bytes, file: File) -> str:

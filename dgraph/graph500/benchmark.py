@@ -15,6 +15,7 @@ from distributed import Client
 
 from dgraph.algorithms.bfs import bfs
 from dgraph.algorithms.sssp import sssp
+from dgraph.arguments import flag, integer
 from dgraph.clients import call, find_client
 from dgraph.create import from_edges
 from dgraph.errors import OptionError
@@ -23,6 +24,7 @@ from dgraph.graph500.edges import EdgeList, prepare
 from dgraph.graph500.keys import draw_keys
 from dgraph.graph500.report import Report, Search
 from dgraph.graph500.validate import count_edges, validate_tree
+from dgraph.ingest import check_slots
 from dgraph.topology import Topology
 
 __all__ = ["run"]
@@ -93,9 +95,15 @@ def run(
     >>> report.valid, len(report.bfs)
     (True, 4)
     """
-    if not isinstance(roots, int) or roots < 1:
-        raise OptionError(f"roots must be an integer from 1 on, not {roots!r}")
-    listed = EdgeList(scale, edgefactor, seed, sssp)
+    roots = integer("roots", roots, 1)
+    validate = flag("validate", validate)
+    listed = EdgeList(
+        integer("scale", scale, 0, 62),
+        integer("edgefactor", edgefactor, 0, 2**40),
+        integer("seed", seed),
+        flag("sssp", sssp),
+    )
+    check_slots(slots, virtual_slots, topology)
     edges = listed.frame()
     client = find_client(client)
 

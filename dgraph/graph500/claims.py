@@ -36,7 +36,7 @@ from dgraph.home import Home
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids, IntIds, concat_ids
 
-__all__ = ["NOTHING", "Claim", "Claimed", "check_columns", "check_graph", "examine", "lay_out"]
+__all__ = ["NOTHING", "Claim", "Claimed", "check_columns", "examine", "lay_out"]
 
 Array = NDArray[Any]
 Program = Callable[..., Coroutine[Any, Any, Any]]
@@ -54,12 +54,6 @@ class Claim:
 
     shard: Shard
     frames: Sequence[pd.DataFrame]
-
-
-def check_graph(g: Graph) -> None:
-    """Raise unless `g` is a graph."""
-    if not isinstance(g, Graph):
-        raise OptionError(f"expected a graph, got {type(g).__name__}: make one with from_edges")
 
 
 def check_columns(result: Any, wanted: Sequence[str]) -> None:

@@ -8,11 +8,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import integer
 from dgraph.clients import call
 from dgraph.engine.context import Context
-from dgraph.errors import OptionError
-from dgraph.graph import Graph
-from dgraph.graph500.claims import check_graph
+from dgraph.graph import Graph, check_graph
 from dgraph.shard import Shard
 from dgraph.vertices.hash import hash_ints
 
@@ -51,9 +50,8 @@ def search_keys(g: Graph, k: int = 64, seed: int = 1) -> Any:
     [0, 1, 2]
     """
     check_graph(g)
-    if not isinstance(k, int | np.integer) or k < 1:
-        raise OptionError(f"k must be an integer from 1 on, not {k!r}")
-    return call(g._home.client, draw_keys, g, int(k), seed)
+    number, start = integer("k", k, 1), integer("seed", seed)
+    return call(g._home.client, draw_keys, g, number, start)
 
 
 async def draw_keys(g: Graph, k: int, seed: int) -> list[Any]:

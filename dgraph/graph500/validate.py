@@ -14,8 +14,8 @@ from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.errors import OptionError
-from dgraph.graph import Graph
-from dgraph.graph500.claims import NOTHING, Claim, check_columns, check_graph, examine, lay_out
+from dgraph.graph import Graph, check_graph
+from dgraph.graph500.claims import NOTHING, Claim, check_columns, examine, lay_out
 from dgraph.graph500.edges import EdgeList, edges_of
 from dgraph.graph500.places import NO_VERTEX, ids_of_placed
 from dgraph.graph500.rules import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.errors import OptionError
+from dgraph.arguments import optional_integer
 from dgraph.build.strategy import Totals, VertexBlock
 
 
@@ -38,8 +38,7 @@ class Chunk:
 
     def __post_init__(self) -> None:
         """Check the option."""
-        if self.alpha is not None and self.alpha < 0:
-            raise OptionError(f"expected alpha of at least 0, got {self.alpha}; try 8")
+        optional_integer("alpha", self.alpha, 0)
 
     def measure(self, block: VertexBlock) -> NDArray[np.int64]:
         """Return the number of vertices and the sum of their degrees."""
