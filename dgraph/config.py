@@ -31,7 +31,7 @@ from dgraph.errors import OptionError
 __all__ = ["Options", "ensure_kernel_cache"]
 
 ROUTINGS = ("direct",)
-TRANSPORTS = ("auto", "unix", "comm")
+TRANSPORTS = ("auto", "mpi", "unix", "comm")
 
 _DEFAULTS = Path(__file__).with_name("dgraph.yaml")
 dask.config.update_defaults(next(dask.config.collect_yaml([str(_DEFAULTS)])))
@@ -45,9 +45,10 @@ class Options:
     ----------
     routing : {"direct"}
         The way of a message between slots.
-    transport : {"auto", "unix", "comm"}
-        The carrier between processes: Unix sockets between processes of one host, Dask's
-        comms between hosts, and "auto" takes for each pair the fastest that works.
+    transport : {"auto", "mpi", "unix", "comm"}
+        The carrier between processes: MPI between ranks of one job, Unix sockets between
+        processes of one host, Dask's comms between any. "auto" takes for each pair the first
+        of these that works.
     combine : bool
         Whether messages to one vertex are combined before they leave a process.
     join_timeout, silence_timeout : float

@@ -128,30 +128,51 @@ class Topology:
         return cls._from_node(node_of_shape(shape), ())
 
     @classmethod
-    def of_workers(cls, workers: Iterable[tuple[int, Hashable, Hashable]]) -> Topology:
+    def of_workers(
+        cls,
+        workers: Iterable[
+            tuple[int, Hashable, Hashable] | tuple[int, Hashable, Hashable, Hashable]
+        ],
+    ) -> Topology:
         """Lay the levels process, host and network over the slots of workers.
 
         Parameters
         ----------
-        workers : iterable of (slots, process key, host key)
+        workers : iterable of (slots, process key, host key[, shared memory key])
             In the order of their slots. Workers of one process share its lowest domain. A
-            process key need only be unique on its host.
+            process key need only be unique on its host. A level for shared memory comes below
+            the host if that has several such domains of several processes.
 
         Returns
         -------
         Topology
-            Of height 0 if there is one process, 1 if one host, else 2.
+            Of height 0 if there is one process, 1 if one host, else 2; one more with a level
+            for shared memory.
 
         Examples
         --------
         >>> Topology.of_workers([(2, "pid 7", "a"), (2, "pid 8", "a"), (2, "pid 7", "b")])
         Topology(slots=6, height=2, domains=3+2+1)
         """
-        rows = [(host, process) for slots, process, host in workers for _ in range(slots)]
-        levels: list[list[Any]] = [rows, [host for host, _ in rows], [None for _ in rows]]
-        while len(levels) > 1 and len(set(levels[-2])) == 1:
-            levels.pop()
-        return cls._of(levels, level_names=("process", "host", "network")[: len(levels)])
+        rows = [
+            (host, memory, process)
+            for slots, process, host, *shared in workers
+            for memory in (shared or [None])
+            for _ in range(slots)
+        ]
+        levels: dict[str, list[Any]] = {
+            "process": rows,
+            "shared memory": [(host, memory) for host, memory, _ in rows],
+            "host": [host for host, _, _ in rows],
+            "network": [None for _ in rows],
+        }
+        counts = {name: len(set(keys)) for name, keys in levels.items()}
+        if counts["shared memory"] in (counts["process"], counts["host"]):
+            del levels["shared memory"]
+        for below, above in (("host", "network"), ("process", "host")):
+            if counts[below] == 1:
+                del levels[above]
+        return cls._of(list(levels.values()), level_names=tuple(levels))
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Topology:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +23,7 @@ from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import CommChannel, dial
 from dgraph.exchange.transport.links import Channel, PeerLinks
 from dgraph.exchange.transport.meeting import Meeting
+from dgraph.exchange.transport.mpi import MpiMeeting
 
 __all__ = ["Outcome", "host"]
 
@@ -87,8 +88,8 @@ class _Gang:
             for other, them in enumerate(spec.members)
             if other != member
         }
-        self.near = {other for other in self.names if _share_socket(spec, member, other)}
-        self.seat = Seat(spec.token, self.names.keys() - self.near)
+        self.carriers = {other: _carrier(spec, member, other) for other in self.names}
+        self.seat = Seat(spec.token, self._reached_by("comm"))
         self.links: PeerLinks | None = None
         self.watch = Watch(
             self.worker,
@@ -167,8 +168,7 @@ class _Gang:
     def _join(self) -> PeerLinks:
         """Connect to all other members."""
         spec = self.spec
-        near = {other: self.names[other] for other in self.near}
-        meeting = Meeting(self.plugin.folder, self.number, spec.token, self.me, near)
+        meetings = self._meetings()
         dials = {
             other: asyncio.run_coroutine_threadsafe(
                 dial(
@@ -183,13 +183,16 @@ class _Gang:
             for other in self.seat.inboxes
         }
         try:
-            self._await_all(meeting, dials)
+            self._await_all(meetings, dials)
         except BaseException:
-            self._give_up(meeting, dials)
+            self._give_up(meetings, dials)
             raise
         finally:
-            meeting.close()
-        channels: list[Channel] = [*meeting.channels.values()]
+            for meeting in meetings:
+                meeting.close()
+        channels: list[Channel] = [
+            channel for meeting in meetings for channel in meeting.channels.values()
+        ]
         channels += [self._channel(other, made.result()) for other, made in dials.items()]
         owners = [0] * spec.slots
         for other, them in enumerate(spec.members):
@@ -197,12 +200,34 @@ class _Gang:
                 owners[slot] = other
         return PeerLinks(self.number, owners, channels, self.seat.waker, self.watch)
 
-    def _await_all(self, meeting: Meeting, dials: Mapping[int, Future[Comm]]) -> None:
+    def _reached_by(self, carrier: str) -> dict[int, str]:
+        """Return the members that a carrier leads to, and their names."""
+        return {
+            other: name for other, name in self.names.items() if self.carriers[other] == carrier
+        }
+
+    def _meetings(self) -> list[Meeting | MpiMeeting]:
+        """Begin to look for the members that are reached by sockets, and by MPI."""
+        spec, near, ranks = self.spec, self._reached_by("unix"), self._reached_by("mpi")
+        meetings: list[Meeting | MpiMeeting] = []
+        if near:
+            meetings.append(Meeting(self.plugin.folder, self.number, spec.token, self.me, near))
+        if ranks:
+            assert self.plugin.world is not None
+            numbers = {other: _rank(spec, other) for other in ranks}
+            meetings.append(MpiMeeting(self.plugin.world, self.number, numbers, ranks))
+        return meetings
+
+    def _await_all(
+        self, meetings: Sequence[Meeting | MpiMeeting], dials: Mapping[int, Future[Comm]]
+    ) -> None:
         began = time.monotonic()
         while True:
-            if meeting.missing:
-                meeting.step()
-            missing = meeting.missing | self._not_connected(dials)
+            missing = self._not_connected(dials)
+            for meeting in meetings:
+                if meeting.missing:
+                    meeting.step()
+                missing |= meeting.missing
             if not missing:
                 return
             self.check()
@@ -223,9 +248,12 @@ class _Gang:
         silent = {other for other, inbox in self.seat.inboxes.items() if not inbox.open}
         return calling | silent
 
-    def _give_up(self, meeting: Meeting, dials: Mapping[int, Future[Comm]]) -> None:
-        for channel in meeting.channels.values():
-            channel.close()
+    def _give_up(
+        self, meetings: Sequence[Meeting | MpiMeeting], dials: Mapping[int, Future[Comm]]
+    ) -> None:
+        for meeting in meetings:
+            for channel in meeting.channels.values():
+                channel.close()
         for other, made in dials.items():
             if not made.cancel() and made.exception() is None:
                 self._channel(other, made.result()).close()
@@ -241,10 +269,22 @@ class _Gang:
         )
 
 
-def _share_socket(spec: RunSpec, one: int, other: int) -> bool:
-    """Return whether two members exchange over a Unix socket."""
-    same_host = spec.members[one].host == spec.members[other].host
-    return same_host and spec.options.transport != "comm"
+def _carrier(spec: RunSpec, one: int, other: int) -> str:
+    """Return what carries frames between two members: "mpi", "unix" or "comm"."""
+    here, there = spec.members[one], spec.members[other]
+    wanted = spec.options.transport
+    are_ranks = here.place and there.place and here.place.world == there.place.world
+    if are_ranks and wanted in ("auto", "mpi"):
+        return "mpi"
+    if wanted != "comm" and here.host == there.host:
+        return "unix"
+    return "comm"
+
+
+def _rank(spec: RunSpec, member: int) -> int:
+    place = spec.members[member].place
+    assert place is not None
+    return place.rank
 
 
 def _run_number(run: str) -> int:

@@ -144,6 +144,12 @@ def _check_transport(spec: RunSpec) -> None:
             "dgraph.transport is 'unix', but the workers are on different hosts "
             "or cannot reach each other's sockets: use 'auto' or 'comm'"
         )
+    worlds = {member.place and member.place.world for member in spec.members}
+    if spec.options.transport == "mpi" and (None in worlds or len(worlds) > 1):
+        raise OptionError(
+            "dgraph.transport is 'mpi', but the workers are not all ranks of one MPI job with "
+            "MPI_THREAD_MULTIPLE that dgraph.mpi.start() has made a cluster: use 'auto'"
+        )
 
 
 def _submit(client: Client, spec: RunSpec) -> list[Future[Outcome]]:

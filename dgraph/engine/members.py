@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from time import monotonic
 from typing import Any
@@ -16,6 +16,7 @@ from dgraph.config import Options
 from dgraph.engine.plugin import Plugin
 from dgraph.engine.spec import Member
 from dgraph.errors import JoinTimeoutError, OptionError, RunError
+from dgraph.exchange.transport.mpi import Place
 from dgraph.topology import Topology
 
 __all__ = ["find_members", "lay_out", "topology_of"]
@@ -136,6 +137,7 @@ def lay_out(
     Parameters
     ----------
     identities : mapping of address to {"process", "host", "threads"}
+        And "place", (world, rank, memory), of ranks of an MPI job.
     slots, virtual_slots : int, optional
         See :func:`find_members`.
 
@@ -163,34 +165,60 @@ def lay_out(
             start += count
             members.append(
                 Member(
-                    address, identity["process"], identity["host"], min(lanes, count), numbers
+                    address,
+                    identity["process"],
+                    identity["host"],
+                    min(lanes, count),
+                    numbers,
+                    _place(identity),
                 )
             )
     return tuple(members)
 
 
 def topology_of(members: Sequence[Member]) -> Topology:
-    """Return the levels process, host and network over the slots of members."""
+    """Return the levels process, shared memory, host and network over the slots of members."""
     return Topology.of_workers(
-        (len(member.slots), member.process, member.host) for member in members
+        (
+            len(member.slots),
+            member.process,
+            member.host,
+            None if member.place is None else member.place.memory,
+        )
+        for member in members
     )
 
 
 def _neighbours_together(identities: Mapping[str, Identity]) -> list[str]:
-    """Return the addresses by host, process and address, hosts by their first address."""
-    ordered = sorted(identities, key=_natural)
-    hosts: dict[str, int] = {}
-    processes: dict[str, int] = {}
+    """Return the addresses by host, shared memory, process and address, or rank, if any.
+
+    Hosts are in the sequence of their first addresses, or ranks.
+    """
+
+    def number(address: str) -> tuple[int, list[str | int]]:
+        place = _place(identities[address])
+        return (-1 if place is None else place.rank, _natural(address))
+
+    def domains(address: str) -> list[Hashable]:
+        identity = identities[address]
+        place = _place(identity)
+        return [identity["host"], place and place[::2], identity["process"]]
+
+    ordered = sorted(identities, key=number)
+    firsts: dict[Any, int] = {}
     for position, address in enumerate(ordered):
-        hosts.setdefault(identities[address]["host"], position)
-        processes.setdefault(identities[address]["process"], position)
+        for domain in enumerate(domains(address)):
+            firsts.setdefault(domain, position)
     return sorted(
         ordered,
-        key=lambda address: (
-            hosts[identities[address]["host"]],
-            processes[identities[address]["process"]],
-        ),
+        key=lambda address: [firsts[domain] for domain in enumerate(domains(address))],
     )
+
+
+def _place(identity: Identity) -> Place | None:
+    """Return where a worker stands in an MPI job."""
+    found = identity.get("place")
+    return None if found is None else Place(*found)
 
 
 def _natural(address: str) -> list[str | int]:

@@ -30,6 +30,7 @@ from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import LATER, REFUSED, Inbox, serve
 from dgraph.exchange.transport.links import Waker
 from dgraph.exchange.transport.meeting import can_reach, listen, private_folder, sweep
+from dgraph.exchange.transport.mpi import World
 from dgraph.topology import host_key
 
 if TYPE_CHECKING:
@@ -121,6 +122,12 @@ class Plugin(WorkerPlugin):
         """Where the Unix sockets of runs lie."""
         return self._door.path.parent if self._door.path else private_folder()
 
+    @property
+    def world(self) -> World | None:
+        """The MPI job by which the worker can exchange, if it is a rank of one."""
+        found: World | None = getattr(self.worker, "mpi_world", None)
+        return found
+
     # What is held, and for how long
 
     def keep_chunk(self, graph: str, partition: int, chunk: Any) -> None:
@@ -162,6 +169,7 @@ class Plugin(WorkerPlugin):
             "threads": self.worker.state.nthreads,
             "ready": self.worker.status == Status.running,
             "door": os.fspath(self._door.path) if self._door.path else None,
+            "place": None if self.world is None else tuple(self.world.place),
         }
 
     def reach(self, door: str) -> bool:

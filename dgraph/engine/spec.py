@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dgraph.config import Options
+from dgraph.exchange.transport.mpi import Place
 from dgraph.topology import Topology
 
 __all__ = ["Member", "RunSpec"]
@@ -29,6 +30,8 @@ class Member:
         Threads it may use for its slots.
     slots : tuple of int
         Ascending.
+    place : Place or None
+        Where it stands in an MPI job over which it can exchange.
     """
 
     address: str
@@ -36,6 +39,7 @@ class Member:
     host: str
     threads: int
     slots: tuple[int, ...]
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

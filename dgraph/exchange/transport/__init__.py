@@ -6,6 +6,7 @@
     bundle   what travels: votes, the heads of the frames, their columns
     unix     Unix sockets, between processes of one host
     comm     Dask's comms (tcp, tls, ...), between hosts
+    mpi      MPI, between ranks of one job
 
 A pair of processes has one channel. All channels of a process are driven by the thread that
 completes the superstep, in one poll loop: no thread of their own, nothing is unpickled.
