@@ -16,7 +16,7 @@ from dgraph.config import Options
 from dgraph.engine.plugin import Plugin
 from dgraph.engine.spec import Member
 from dgraph.errors import JoinTimeoutError, OptionError, RunError
-from dgraph.exchange.transport.mpi import Place
+from dgraph.exchange.transport.world import Place
 from dgraph.topology import Topology
 
 __all__ = ["find_members", "lay_out", "topology_of"]

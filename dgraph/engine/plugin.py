@@ -30,7 +30,7 @@ from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import LATER, REFUSED, Inbox, serve
 from dgraph.exchange.transport.links import Waker
 from dgraph.exchange.transport.meeting import can_reach, listen, private_folder, sweep
-from dgraph.exchange.transport.mpi import World
+from dgraph.exchange.transport.world import World
 from dgraph.topology import host_key
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dgraph.config import Options
-from dgraph.exchange.transport.mpi import Place
+from dgraph.exchange.transport.world import Place
 from dgraph.topology import Topology
 
 __all__ = ["Member", "RunSpec"]

@@ -7,6 +7,7 @@
     unix     Unix sockets, between processes of one host
     comm     Dask's comms (tcp, tls, ...), between hosts
     mpi      MPI, between ranks of one job
+    world    that job: how its ranks meet for a run
 
 A pair of processes has one channel. All channels of a process are driven by the thread that
 completes the superstep, in one poll loop: no thread of their own, nothing is unpickled.
