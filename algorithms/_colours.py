@@ -16,7 +16,7 @@ __all__ = [
     "bury",
     "count_edges",
     "hand_on",
-    "list_edges",
+    "list_arcs",
     "reach_back",
     "settle",
     "trim",
@@ -245,12 +245,12 @@ def count_edges(left):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def list_edges(left, rank, sources, targets):  # type: ignore[no-untyped-def]
-    """List the out-edges of masters that may be in a component, by the ranks of their ends."""
+def list_arcs(left, tails, heads):  # type: ignore[no-untyped-def]
+    """List the out-edges of masters that may be in a component, by ascending tail."""
     total = 0
     for v in range(left.root.size):
         if has(left.live, v):
             for j in range(left.out_offsets[v], left.out_offsets[v + 1]):
                 if counts(left, v, left.out[j]):
-                    sources[total], targets[total] = rank[v], rank[left.out[j]]
+                    tails[total], heads[total] = v, left.out[j]
                     total += 1

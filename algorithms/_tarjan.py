@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["smallest", "smallest_members", "tarjan"]
+__all__ = ["by_row", "smallest", "smallest_members", "tarjan"]
 
 Array = NDArray[Any]
 
@@ -29,16 +29,33 @@ def smallest_members(vertices: Array, names: Array, sources: Array, targets: Arr
     >>> smallest_members(np.array([7, 3, 5]), np.array([20, 30, 10]), sources, targets)
     array([20, 20, 10])
     """
-    sequence = np.argsort(vertices)
-    known = vertices[sequence]
-    rows = np.searchsorted(known, sources)
-    by_row = np.argsort(rows, kind="stable")
-    heads = np.searchsorted(known, targets[by_row])
-    offsets = np.searchsorted(rows[by_row], np.arange(vertices.size + 1))
-    component = tarjan(offsets, heads)
-    answer = np.empty_like(names)
-    answer[sequence] = smallest(names[sequence], component)[component]
-    return answer
+    place = np.zeros(int(vertices.max(initial=-1)) + 1, np.int64)
+    place[vertices] = np.arange(vertices.size)
+    component = tarjan(*by_row(place[sources], place[targets], vertices.size))
+    found: Array = smallest(names, component)[component]
+    return found
+
+
+@nb.njit(nogil=True, cache=True)
+def by_row(rows, columns, count):  # type: ignore[no-untyped-def]
+    """Sort arcs by row; return where each row begins, and the columns.
+
+    Examples
+    --------
+    >>> by_row(np.array([1, 0, 1]), np.array([0, 2, 1]), 3)
+    (array([0, 1, 3, 3]), array([2, 0, 1]))
+    """
+    offsets = np.zeros(count + 1, np.int64)
+    for row in rows:
+        offsets[row + 1] += 1
+    for row in range(count):
+        offsets[row + 1] += offsets[row]
+    at = offsets[:-1].copy()
+    heads = np.empty_like(columns)
+    for arc in range(rows.size):
+        heads[at[rows[arc]]] = columns[arc]
+        at[rows[arc]] += 1
+    return offsets, heads
 
 
 def smallest(values: Array, groups: Array) -> Array:

@@ -311,7 +311,7 @@ def connected_components(g: Graph, *, connection: str = "weak") -> DataFrame:
     -----
     Deterministic, whatever the slots and the placement. Supersteps: 2 + 2 log2(slots), twice as
     many if the largest components lie apart; the diameter does not matter. Strong components
-    take those of a few searches.
+    take those of a few searches; where these take long, one slot finishes what is left.
 
     References
     ----------

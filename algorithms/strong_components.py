@@ -11,8 +11,12 @@ Instead::
     colours     every vertex v hands its colour on along its edges, and takes the strongest
                 that comes: colour(v) = the strongest of the vertices that reach v. One whose
                 colour is its own is a root, and what of its colour reaches it is its component
-    finish      as soon as no more edges are left than an even share of a slot, slot 0 has them
-                all and finds the components that are left by Tarjan's algorithm
+    finish      as soon as few edges are left, or a search takes too many supersteps, every slot
+                contracts the components of what it has itself, slot 0 has what is left of that
+                and finds its components by Tarjan's algorithm
+
+A search over a long chain that changes slots at every step would take a superstep for each. So
+a search ends when it has taken as long as slot 0 would, which then finishes.
 
 An edge between two vertices of different colours is in no component, and counts no more. How
 strong a colour is is a hash of the vertex, so that a chain of many components falls apart into
@@ -25,9 +29,10 @@ Encodings: `root` over the masters: the smallest order in their component, -1 fo
 left. `live` is a bitmap over the local ids of what is left. `part` over the local ids is
 the colour of the turn before, `colour` that of this one: the order of a vertex, -1 none.
 
-Cost: supersteps: those of a few searches in which each slot goes as far as it can, and as many
-again for each turn of colours; a few after all if the graph comes apart early. Messages: a few
-for each proxy and turn, and at most a share of a slot's edges to slot 0.
+Cost: supersteps: 3 if few edges are there; else those of a few searches in which each slot goes
+as far as it can, and as many again for each turn of colours; a search never takes more than one
+for each `STEP` edges. Messages: a few for each proxy and turn, and at most a share of a slot's
+edges to slot 0; all that is left, contracted, if a search was given up.
 
 References
 ----------
@@ -50,12 +55,12 @@ from dgraph.algorithms._colours import (
     bury,
     count_edges,
     hand_on,
-    list_edges,
+    list_arcs,
     reach_back,
     settle,
     trim,
 )
-from dgraph.algorithms._tarjan import smallest, smallest_members, tarjan
+from dgraph.algorithms._tarjan import by_row, smallest, smallest_members, tarjan
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
@@ -63,10 +68,18 @@ from dgraph.shard import Shard
 from dgraph.shard.bits import positions, set_bits, words
 from dgraph.vertices.ids import IntIds
 
-__all__ = ["FINISH", "TRIM_PAYS", "strong_components_slot"]
+__all__ = ["FINISH", "PATIENCE", "SMALL", "STEP", "TRIM_PAYS", "strong_components_slot"]
 
 #: Slot 0 finishes when there are no more edges than this many times an even share of a slot.
 FINISH = 1.0
+
+#: Or no more than so many, which take it as long as the supersteps of a search or two.
+SMALL = 1 << 13
+
+#: A search is given up after so many supersteps, and one more for each `STEP` edges: to finish
+#: takes as long then. Most networks need about 20 supersteps for everything.
+PATIENCE = 50
+STEP = 1000
 
 #: Trimming goes on while a superstep takes away one in so many vertices that are left.
 TRIM_PAYS = 100
@@ -83,11 +96,12 @@ async def strong_components_slot(ctx: Context, shard: Shard) -> dict[str, Column
         return {"component": Orders(smallest(shard.order, component)[component])}
     left = _whole(shard)
     edges, vertices = shard.num_edges, shard.num_vertices
-    share = FINISH * edges / ctx.slots
+    few, most = max(FINISH * edges / ctx.slots, SMALL), PATIENCE + edges // STEP
     search = _search_pivot
-    while edges > share:
+    while edges > few:
         await _trim(ctx, shard, left, vertices)
-        await search(ctx, shard, left)
+        if not await search(ctx, shard, left, most):
+            break
         search = _search_colours
         ctx.stage = "count"
         counts = count_edges(left), _masters(left).size
@@ -143,7 +157,7 @@ async def _take_away(
     bury(left.live, proxies)
 
 
-async def _search_pivot(ctx: Context, shard: Shard, left: Left) -> None:
+async def _search_pivot(ctx: Context, shard: Shard, left: Left, most: int) -> bool:
     """Find the component of the heaviest vertex that is left."""
     ctx.stage = "pivot"
     first = _masters(left)[:1].copy()  # masters are in the vertex order
@@ -151,24 +165,28 @@ async def _search_pivot(ctx: Context, shard: Shard, left: Left) -> None:
     heaviest = await ctx.allreduce(ranks, op="min")
     pivot = first[shard.rank[first] == heaviest]
     left.colour[pivot] = shard.order[pivot]
-    await _find_components(ctx, shard, left, pivot)
+    return await _find_components(ctx, shard, left, pivot, most)
 
 
-async def _search_colours(ctx: Context, shard: Shard, left: Left) -> None:
+async def _search_colours(ctx: Context, shard: Shard, left: Left, most: int) -> bool:
     """Find a component of each colour."""
     own = _masters(left).copy()
     left.colour[:] = -1
     left.colour[own] = shard.order[own]
-    await _find_components(ctx, shard, left, own)
+    return await _find_components(ctx, shard, left, own, most)
 
 
 async def _find_components(
-    ctx: Context, shard: Shard, left: Left, begin: NDArray[np.int32]
-) -> None:
-    """Hand the colours of `begin` on, find the components of the roots, take them away."""
+    ctx: Context, shard: Shard, left: Left, begin: NDArray[np.int32], most: int
+) -> bool:
+    """Hand the colours of `begin` on, find the components of the roots, take them away.
+
+    Returns whether the search has come to its end; after `most` supersteps out and as many back
+    it is given up, and nothing has been taken away.
+    """
     ctx.stage = "forward"
     candidates = begin
-    while True:
+    for _ in range(most):
         hand_on(left, begin)
         proxies = _take(left.touched, shard)
         vertices, colours = await ctx.reduce(
@@ -177,11 +195,13 @@ async def _find_components(
         if ctx.vote[0] == 0:
             break
         begin = left.queue[: accept(left, vertices, colours)].copy()
+    else:
+        return False
     own = _masters(left).copy()
     ctx.stage = "backward"
     await exchange_changes(ctx, shard, own, (left.colour,))
     begin = candidates[left.colour[candidates] == shard.order[candidates]]
-    while True:
+    for _ in range(most):
         reach_back(left, begin)
         sent = int(np.bitwise_count(left.touched).sum())
         await exchange_changes(ctx, shard, _NOBODY, (), left.touched, (sent,))
@@ -189,10 +209,13 @@ async def _find_components(
             break
         begin = left.queue[: positions(left.touched[: left.awake.size], left.queue)].copy()
         left.touched[:] = 0
+    else:
+        return False
     gone = left.queue[: settle(left)].copy()
     await _take_away(ctx, shard, left, gone)
     left.root[gone] = await _smallest(ctx, left.colour[gone], shard.order[gone])
     left.part[:] = left.colour
+    return True
 
 
 def _take(bits: Bits, shard: Shard) -> NDArray[np.int32]:
@@ -205,14 +228,23 @@ def _take(bits: Bits, shard: Shard) -> NDArray[np.int32]:
 
 
 async def _finish(ctx: Context, shard: Shard, left: Left) -> None:
-    """Let slot 0 find the components of all that is left."""
+    """Let slot 0 find the components of all that is left, contracted."""
     ctx.stage = "finish"
     own = _masters(left).copy()
-    sources, targets = np.empty((2, count_edges(left)), shard.rank.dtype)
-    list_edges(left, shard.rank, sources, targets)
+    tails, heads = np.empty((2, count_edges(left)), np.int32)
+    list_arcs(left, tails, heads)
+    group, names = _contract(own, shard.order, tails, heads)
+    # the number of a group on all slots: the rank of a member, which its proxies learn
+    member = np.empty(names.size, np.int32)
+    member[group] = own
+    number = np.full(shard.size, -1, shard.rank.dtype)
+    number[own] = shard.rank[member[group]]
+    await ctx.broadcast(shard, number)
+    sources, targets = number[tails], number[heads]
+    differ = sources != targets
     columns: list[Any] = [None] * ctx.slots
     if own.size:
-        columns[0] = (shard.rank[own], shard.order[own], sources, targets)
+        columns[0] = (shard.rank[member], names, sources[differ], targets[differ])
     came = await ctx.alltoall(columns)
     answers: list[Any] = [None] * ctx.slots
     here = [slot for slot, some in enumerate(came) if some is not None]
@@ -224,7 +256,21 @@ async def _finish(ctx: Context, shard: Shard, left: Left) -> None:
             answers[slot] = (some,)
     answer = (await ctx.alltoall(answers))[0]
     if answer is not None:
-        left.root[own] = answer[0]
+        left.root[own] = answer[0][group]
+
+
+def _contract(own: Array, order: Array, tails: Array, heads: Array) -> tuple[Array, Array]:
+    """Return for each of the masters `own` the number of its component on this slot.
+
+    And for each component the smallest order in it. An arc to a proxy is left out.
+    """
+    place = np.full(int(own.max(initial=-1)) + 1, -1, np.int32)
+    place[own] = np.arange(own.size, dtype=np.int32)
+    inside = heads < place.size
+    rows, columns = place[tails[inside]], place[heads[inside]]
+    columns, rows = columns[columns >= 0], rows[columns >= 0]
+    group = tarjan(*by_row(rows, columns, own.size))
+    return group, smallest(order[own], group)
 
 
 async def _smallest(ctx: Context, labels: Array, order: Array) -> Array:

@@ -35,13 +35,24 @@ def expected(graph: PlainGraph) -> pd.DataFrame:
     )
 
 
-@given(drawn=spread_graphs(), finish=st.sampled_from([0.0, 0.5, 1.0]))
-def test_are_those_of_scipy_for_any_spread(drawn: Any, finish: float) -> None:
+@pytest.fixture(autouse=True)
+def nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small graphs be searched as large ones are."""
+    monkeypatch.setattr(strong_module, "SMALL", 0)
+
+
+@given(
+    drawn=spread_graphs(),
+    finish=st.sampled_from([0.0, 0.5, 1.0]),
+    patience=st.sampled_from([0, 1, 2, 500]),
+)
+def test_are_those_of_scipy_for_any_spread(drawn: Any, finish: float, patience: int) -> None:
     graph, spread = drawn
     if not graph.directed:
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strong_module, "FINISH", finish)
+        patch.setattr(strong_module, "PATIENCE", patience)
         found = frame_of(strong_components_slot, spread.shards(graph))
     pd.testing.assert_frame_equal(found, expected(graph))
 
@@ -88,7 +99,27 @@ def test_a_small_rest_is_finished_by_one_slot() -> None:
     graph = chain_of_cycles(300, 2)
     frame_of(strong_components_slot, build(graph, 2), observer=steps)
     assert steps.stages.count("count") <= 5
-    assert steps.stages.count("finish") == 2
+    assert steps.stages.count("finish") == 3
+
+
+@pytest.mark.parametrize("slots", [2, 5])
+def test_a_small_graph_is_finished_at_once(slots: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strong_module, "SMALL", 100_000)
+    steps = Steps()
+    graph = chain_of_cycles(10_000, 3)
+    found = frame_of(strong_components_slot, build(graph, slots), observer=steps)
+    pd.testing.assert_frame_equal(found, expected(graph))
+    assert steps.stages.count("finish") == steps.count() == 3
+
+
+@pytest.mark.parametrize("slots", [2, 5])
+def test_a_search_along_a_long_chain_is_given_up(slots: int) -> None:
+    steps = Steps()
+    graph = chain_of_cycles(10_000, 3)
+    found = frame_of(strong_components_slot, build(graph, slots), observer=steps)
+    pd.testing.assert_frame_equal(found, expected(graph))
+    assert steps.count() < 150  # of 20,000 that go over to another slot
+    assert steps.stages.count("finish") == 3
 
 
 def test_is_what_connection_strong_asks_for() -> None:
