@@ -18,6 +18,9 @@ __all__ = [
     "OptionTypeError",
     "RunAbortedError",
     "RunError",
+    "TopologyError",
+    "TopologyFileError",
+    "TopologyWarning",
     "VertexNotFoundError",
 ]
 
@@ -74,5 +77,21 @@ class GraphLostError(DgraphError, RuntimeError):
     """A worker that held a part of the graph is gone."""
 
 
+class TopologyError(DgraphError, ValueError):
+    """A description of a topology is malformed; names the file and the line."""
+
+
+class TopologyFileError(TopologyError, FileNotFoundError):
+    """A description of a topology is not where it should be."""
+
+    def __str__(self) -> str:
+        """Return the plain sentence; ``OSError`` would look for an error number."""
+        return str(self.args[0]) if self.args else ""
+
+
 class ConvergenceWarning(UserWarning):
     """An iteration stopped at its limit before it met its tolerance."""
+
+
+class TopologyWarning(UserWarning):
+    """A topology was read, but its description is not complete or not consistent."""

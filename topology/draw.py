@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-SHOWN = 12  # domains of one parent that are drawn; the rest is counted
+SHOWN = 12  # domains of one parent that are drawn, and names of slots; the rest is counted
 
 
 def text(
     partitions: Sequence[Sequence[int]],
     names: Sequence[Sequence[str]],
     level_names: Sequence[str] = (),
+    slot_names: Sequence[str] = (),
 ) -> str:
     """Draw the tree that `Topology` describes by partitions and names.
 
@@ -19,7 +20,10 @@ def text(
     ├── p: slots 0-1
     └── q: slot 2
     """
-    return "\n".join(_Drawing(partitions, names, level_names).lines(len(partitions) - 1, 0))
+    if not partitions[0]:
+        return "flat: all hosts are alike"
+    drawing = _Drawing(partitions, names, level_names, slot_names)
+    return "\n".join(drawing.lines(len(partitions) - 1, 0))
 
 
 class _Drawing:
@@ -28,8 +32,9 @@ class _Drawing:
         partitions: Sequence[Sequence[int]],
         names: Sequence[Sequence[str]],
         level_names: Sequence[str],
+        slot_names: Sequence[str],
     ) -> None:
-        self.names, self.level_names = names, level_names
+        self.names, self.level_names, self.slot_names = names, level_names, slot_names
         self.slots: list[list[list[int]]] = []  # per level and domain
         for partition in partitions:
             self.slots.append([[] for _ in range(max(partition) + 1)])
@@ -42,7 +47,7 @@ class _Drawing:
         level, domain = self.lowest_alike(level, domain)
         slots = self.slots[level][domain]
         children = self.children(level, domain)
-        size = f"{len(slots)} slot{plural(slots)}" if children else ranges(slots)
+        size = f"{len(slots)} slot{plural(slots)}" if children else self.listed(slots)
         yield f"{self.label(level, domain)}: {size}"
         for child in children[:SHOWN]:
             last = child == children[-1]
@@ -51,6 +56,13 @@ class _Drawing:
             yield from (("    " if last else "│   ") + line for line in rest)
         if len(children) > SHOWN:
             yield f"└── ... {len(children) - SHOWN} more"
+
+    def listed(self, slots: Sequence[int]) -> str:
+        """List the slots of a lowest domain, by name if each has its own."""
+        if len(set(self.slot_names)) < len(self.partitions[0]):
+            return ranges(slots)
+        more = f", ... {len(slots) - SHOWN} more" if len(slots) > SHOWN else ""
+        return ", ".join(self.slot_names[slot] for slot in slots[:SHOWN]) + more
 
     def children(self, level: int, domain: int) -> list[int]:
         if level == 0:

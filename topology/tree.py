@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from dgraph.errors import OptionError
-from dgraph.topology import draw
-from dgraph.topology.groups import Groups
+from dgraph.errors import OptionError, TopologyWarning
+from dgraph.topology import draw, plot, sources
+from dgraph.topology.levels import Levels
 from dgraph.topology.nodes import Node, Shape, node_of_paths, node_of_shape, partitions
-
-Partition = tuple[int, ...]
+from dgraph.topology.reading import Reading, placed
 
 
 @dataclass(frozen=True, repr=False)
-class Topology:
+class Topology(Levels):
     """A domain tree over slots 0, 1, ...; compares, hashes and pickles by value.
 
     The tree is kept as one partition of the slots per level, each coarser than the one below:
@@ -29,7 +29,8 @@ class Topology:
     slots have level `l` if exactly the partitions 0 .. l - 1 tell them apart. This holds for
     trees of uneven depth too.
 
-    Make one with `from_fanouts`, `from_paths`, `from_shape` or `of_workers`.
+    Make one with `from_fanouts`, `from_paths`, `from_shape` or `of_workers`; `read` a file in
+    any of the formats of `dgraph.topology.sources`, or `discover` that of a cluster.
 
     Parameters
     ----------
@@ -40,6 +41,12 @@ class Topology:
         Per level the names of its domains, in order; ``""`` for none.
     level_names : tuple of str
         What a domain of each level is called, lowest first; may be shorter than the height.
+    slot_names : tuple of str
+        The name of each slot, or of its host; () for none.
+    source : str
+        Where the tree comes from, in words; not compared.
+    reading : Reading or None
+        What the source said, with paths, warnings and details; not compared.
 
     Examples
     --------
@@ -49,10 +56,6 @@ class Topology:
     >>> [int(tree.level(1, slot)) for slot in (2, 4, 7)]
     [0, 1, 2]
     """
-
-    partitions: tuple[Partition, ...]
-    names: tuple[tuple[str, ...], ...]
-    level_names: tuple[str, ...] = ()
 
     @classmethod
     def from_fanouts(cls, fanouts: Sequence[int]) -> Topology:
@@ -175,6 +178,87 @@ class Topology:
         return cls._of(list(levels.values()), level_names=tuple(levels))
 
     @classmethod
+    def read(
+        cls,
+        path_or_text: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] | None = None,
+        collapse: bool = False,
+    ) -> Topology:
+        r"""Read a description of the hosts of a cluster, or of the inside of one machine.
+
+        Parameters
+        ----------
+        path_or_text : str or path
+            A file; a folder with a ``topology.yaml`` or ``topology.conf``; or the text itself.
+        format : str, optional
+            One of `dgraph.topology.sources`. Default: found out.
+        name : str, optional
+            Which of several topologies in one file (slurm-yaml).
+        labels : sequence of str, optional
+            Which labels of nodes name domains, outermost first (kubernetes).
+        collapse : bool
+            Whether to leave out levels whose domains all hold one domain.
+
+        Returns
+        -------
+        Topology
+            A slot for each host (rank, PU, GPU) in the sequence of the file, `slot_names` are
+            their names. `reading` has their paths and what else the file says.
+
+        Raises
+        ------
+        TopologyError
+            If the file is malformed; names the line.
+
+        Warns
+        -----
+        TopologyWarning
+            If it is incomplete or not consistent.
+
+        Examples
+        --------
+        >>> tree = Topology.read("host,pod,rack\na,p0,r0\nb,p0,r0\nc,p0,r1")
+        >>> tree.level("a", ["b", "c"]), tree.reading.format
+        (array([0, 1]), 'csv')
+        """
+        found, called = sources.read(path_or_text, format, name=name, labels=labels)
+        for warning in found.warnings:
+            warnings.warn(f"{called}: {warning}", TopologyWarning, stacklevel=2)
+        tree = cls.from_reading(found, f"{called} ({found.format})")
+        return tree.collapse() if collapse else tree
+
+    @classmethod
+    def from_reading(cls, reading: Reading, source: str = "") -> Topology:
+        """Lay a slot on each host of a reading.
+
+        Examples
+        --------
+        >>> Topology.from_reading(Reading("csv", {"a": ("r0",), "b": ("r1",)})).levels(0)
+        array([0, 1])
+        """
+        if reading.paths:
+            tree = cls._from_node(node_of_paths(dict(enumerate(placed(reading.paths)))), ())
+        else:  # flat: all hosts are alike, none is named
+            tree = cls(((),), (("",),))
+        names = tuple(reversed(reading.level_names))
+        return replace(
+            tree,
+            level_names=names if len(names) <= tree.height + 1 else (),
+            slot_names=tuple(reading.paths),
+            source=source or reading.format,
+            reading=reading,
+        )
+
+    @classmethod
+    def discover(cls, client: Any = None, **options: Any) -> Any:
+        """Find the topology of a cluster; see `dgraph.engine.discovery.discover`."""
+        # The engine is above this layer, so it is named where it is used.
+        return import_module("dgraph.engine.discovery").discover(client, **options)
+
+    @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Topology:
         """Rebuild what `to_dict` took apart.
 
@@ -184,7 +268,8 @@ class Topology:
         >>> Topology.from_dict(tree.to_dict()) == tree
         True
         """
-        return cls._of(record["partitions"], record["names"], record["level_names"])
+        tree = cls._of(record["partitions"], record["names"], record["level_names"])
+        return replace(tree, slot_names=tuple(record.get("slot_names", ())))
 
     def to_dict(self) -> dict[str, Any]:
         """Return lists and strings only, for JSON."""
@@ -192,88 +277,33 @@ class Topology:
             "partitions": [list(partition) for partition in self.partitions],
             "names": [list(names) for names in self.names],
             "level_names": list(self.level_names),
+            "slot_names": list(self.slot_names),
         }
 
-    @property
-    def slots(self) -> int:
-        """Number of slots."""
-        return len(self.partitions[0])
-
-    @property
-    def height(self) -> int:
-        """Height of the whole tree, the greatest level there can be."""
-        return len(self.partitions) - 1
-
-    def level(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.int64]:
-        """Return the level of slots `i` and `j`, element by element, as NumPy broadcasts them.
+    def collapse(self) -> Topology:
+        """Return the tree without levels whose domains all hold just one domain.
 
         Examples
         --------
-        >>> Topology.from_fanouts([2, 2]).level([0, 0], [1, 2])
-        array([0, 1])
+        >>> Topology.from_fanouts([1, 2, 1, 2]).collapse()
+        Topology(slots=4, height=1, domains=2+1)
         """
-        here, there = np.broadcast_arrays(np.asarray(i, np.int64), np.asarray(j, np.int64))
-        apart: NDArray[np.int64] = (self._matrix[:, here] != self._matrix[:, there]).sum(axis=0)
-        return apart
-
-    def levels(self, slot: int) -> NDArray[np.int64]:
-        """Return the level of `slot` with every slot.
-
-        Examples
-        --------
-        >>> Topology.from_fanouts([2, 2]).levels(3)
-        array([1, 1, 0, 0])
-        """
-        return self.level(slot, np.arange(self.slots))
-
-    def domain_of(self, level: int) -> NDArray[np.int64]:
-        """Return each slot's domain at a level; the domains are numbered by their first slots.
-
-        Examples
-        --------
-        >>> Topology.from_fanouts([2, 2]).domain_of(0)
-        array([0, 0, 1, 1])
-        """
-        domains: NDArray[np.int64] = self._matrix[self._checked(level)]
-        return domains
-
-    def domains(self, level: int) -> list[NDArray[np.int64]]:
-        """Return the slots of each domain that a level tells apart.
-
-        Where depth is uneven these include lower domains that no domain of this height holds.
-
-        Examples
-        --------
-        >>> [slots.tolist() for slots in Topology.from_fanouts([2, 2]).domains(0)]
-        [[0, 1], [2, 3]]
-        """
-        return self.groups(level).split()
-
-    def groups(self, level: int) -> Groups:
-        """Return the slots grouped by their domains at a level, as flat routings need them."""
-        return Groups.of(self.domain_of(level))
-
-    def count_by_level(
-        self, source: ArrayLike, target: ArrayLike, count: ArrayLike = 1
-    ) -> NDArray[np.int64]:
-        """Return how many messages between the given pairs of slots have each level.
-
-        Parameters
-        ----------
-        source, target : int arrays
-            Slots.
-        count : int array, default 1
-            Messages of each pair.
-
-        Examples
-        --------
-        >>> Topology.from_fanouts([2, 2]).count_by_level([0, 0, 1], [1, 2, 2], [5, 1, 1])
-        array([5, 2])
-        """
-        level, number = np.broadcast_arrays(self.level(source, target), np.asarray(count))
-        totals = np.zeros(self.height + 1, np.int64)
-        np.add.at(totals, level, number)
-        return totals
+        kept = [
+            level
+            for level in range(self.height + 1)
+            if level == self.height or len(self.names[level]) > len(self.names[level + 1])
+        ]
+        if len(self.names[kept[0]]) == self.slots and len(kept) > 1:
+            kept = kept[1:]  # a lowest domain of one slot is that slot
+        names = tuple(
+            self.level_names[level] for level in kept if level < len(self.level_names)
+        )
+        return replace(
+            self,
+            partitions=tuple(self.partitions[level] for level in kept),
+            names=tuple(self.names[level] for level in kept),
+            level_names=names if len(names) == len(kept) else (),
+        )
 
     def __repr__(self) -> str:
         """Show the size."""
@@ -282,29 +312,29 @@ class Topology:
 
     def __str__(self) -> str:
         """Draw the tree."""
-        return draw.text(self.partitions, self.names, self.level_names)
+        return draw.text(self.partitions, self.names, self.level_names, self.slot_names)
 
     def _repr_html_(self) -> str:
         """Draw the tree in a notebook."""
         return f"<pre>{escape(str(self))}</pre>"
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree with matplotlib; see `dgraph.topology.plot`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where. Default: a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return plot.plot(self, ax)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the fields only, not the matrix made of them."""
-        return Topology, (self.partitions, self.names, self.level_names)
-
-    @cached_property
-    def _matrix(self) -> NDArray[np.int64]:
-        matrix = np.array(self.partitions, np.int64)
-        matrix.flags.writeable = False
-        return matrix
-
-    def _checked(self, level: int) -> int:
-        if not 0 <= level <= self.height:
-            raise OptionError(
-                f"expected a level from 0 to {self.height}, got {level}; "
-                f"the height of this topology is {self.height}"
-            )
-        return level
+        return Topology, tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
     def _from_node(cls, root: Node, level_names: Sequence[str]) -> Topology:
