@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from dgraph.errors import OptionError, TopologyWarning
-from dgraph.topology import draw, plot, sources
+from dgraph.topology import draw, plot
 from dgraph.topology.levels import Levels
 from dgraph.topology.nodes import Node, Shape, node_of_paths, node_of_shape, partitions
 from dgraph.topology.reading import Reading, placed
+from dgraph.topology.sources import read as read_source
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,7 +225,7 @@ class Topology(Levels):
         >>> tree.level("a", ["b", "c"]), tree.reading.format
         (array([0, 1]), 'csv')
         """
-        found, called = sources.read(path_or_text, format, name=name, labels=labels)
+        found, called = read_source(path_or_text, format, name=name, labels=labels)
         for warning in found.warnings:
             warnings.warn(f"{called}: {warning}", TopologyWarning, stacklevel=2)
         tree = cls.from_reading(found, f"{called} ({found.format})")
