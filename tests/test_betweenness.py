@@ -156,13 +156,28 @@ def test_scales_and_samples_as_networkx(
     np.testing.assert_allclose(found, [theirs[v] for v in range(graph.n)], rtol=1e-9)
 
 
-def layered(layers: int, width: int) -> PlainGraph:
+def layered(layers: int, width: int, *, directed: bool = False) -> PlainGraph:
     """Return layers of vertices, with all edges between neighbouring layers."""
     i, a, b = np.indices((layers - 1, width, width)).reshape(3, -1)
-    return plain(i * width + a, (i + 1) * width + b)
+    return plain(i * width + a, (i + 1) * width + b, directed=directed)
 
 
-@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.parametrize("slots", [1, 2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_directed_layers_of_many_paths(slots: int, weighted: bool) -> None:
+    # 10**23 paths from the first layer to the last, more than 2**63
+    graph = layered(25, 10, directed=True)
+    if weighted:
+        ones = np.ones(len(graph.source))
+        graph = PlainGraph(graph.ids, graph.source, graph.target, ones, True)
+    found = run(graph, None, build(graph, slots), weighted=weighted)
+    layer = np.arange(250) // 10
+    expected = 10 * layer * (24 - layer)
+    assert np.rint(found).tolist() == expected.tolist()
+    np.testing.assert_allclose(found, expected, rtol=1e-15)  # that is up to rounding
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_path_counts_beyond_integers(slots: int, weighted: bool) -> None:
     graph = layered(25, 10)
