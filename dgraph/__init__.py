@@ -28,6 +28,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - supersteps of your own
     * - `dgraph.graph500`
       - the Graph500 benchmark; validation of search trees
+    * - `dgraph.mpi`
+      - a cluster of the ranks of an MPI job
     * - `estimate`
       - the memory that a graph will need
     * - `dgraph.generate`, `dgraph.placement`, `dgraph.topology`
@@ -91,6 +93,7 @@ Examples
 from dgraph import (
     config,  # first: it sees to the cache of the kernels that follow
     graph500,
+    mpi,
     placement,
     topology,
 )
@@ -129,6 +132,7 @@ __all__ = [
     "graph500",
     "load",
     "local_clustering",
+    "mpi",
     "pagerank",
     "placement",
     "read_edges",

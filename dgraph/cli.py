@@ -32,8 +32,12 @@ SHOWN = 10
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(dg.__version__, prog_name="dgraph")
-def cli() -> None:
+@click.option("--mpi", is_flag=True, help="Under mpiexec: rank 0 schedules, 1 commands.")
+@click.option("--interface", metavar="NAME", help="With --mpi: the network of Dask's comms.")
+def cli(mpi: bool, interface: str | None) -> None:
     """Graph analytics on Dask: the graph stays on the workers."""
+    if interface is not None and not mpi:
+        raise click.UsageError("--interface says how ranks connect: it needs --mpi")
 
 
 @cli.group()
@@ -46,6 +50,11 @@ def _client(workers: int | None, threads: int | None, scheduler: str | None) -> 
     """Yield a client of the cluster that the options name, closed afterwards."""
     from distributed import Client, LocalCluster
 
+    if click.get_current_context().find_root().params["mpi"]:
+        if workers is not None or scheduler is not None:
+            raise click.UsageError("--mpi makes the ranks workers: drop --workers, --scheduler")
+        yield dg.mpi.start()
+        return
     if scheduler is not None:
         if workers is not None or threads is not None:
             raise click.UsageError("--scheduler joins a cluster: drop --workers, --threads")
@@ -324,6 +333,7 @@ def _main(arguments: list[str] | None) -> int:
     from dgraph.events import progress
 
     try:
+        _join_ranks(sys.argv[1:] if arguments is None else arguments)
         with progress(Options.read().progress):
             # what it returns is None, or the code with which a command has ended itself
             code: int | None = cli.main(arguments, prog_name="dgraph", standalone_mode=False)
@@ -338,6 +348,16 @@ def _main(arguments: list[str] | None) -> int:
     except (DgraphError, OSError, ArrowException) as error:
         return _complain(str(error))
     return code or 0
+
+
+def _join_ranks(arguments: list[str]) -> None:
+    """Under --mpi, go on with rank 1 only, before anything can be wrong with a command."""
+    group = cli.make_context("dgraph", list(arguments), resilient_parsing=True)
+    if group.params["mpi"]:
+        command = click.Command("any", params=[click.Option(["--threads"], type=int)])
+        command.ignore_unknown_options = command.allow_extra_args = True
+        found = command.make_context("any", list(arguments), resilient_parsing=True).params
+        dg.mpi.start(threads=found["threads"] or 1, interface=group.params["interface"])
 
 
 def _complain(message: str) -> int:

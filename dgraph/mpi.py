@@ -1,0 +1,389 @@
+"""A cluster of MPI ranks: one schedules, one runs your program, the others work.
+
+::
+
+    mpiexec -n 6 python program.py
+
+    rank 0   the Dask scheduler
+    rank 1   returns from start() and runs the rest of program.py, or of the command
+    rank 2   a Dask worker in the MPI process itself, without a nanny; its slots exchange
+    ...      frames with those of other ranks over MPI, if MPI allows calls from any thread
+    rank 5
+
+The cluster lives as long as the program. If that raises, or a rank fails or is killed, all
+ranks end, with an exit code that is not 0.
+
+dask-mpi starts scheduler and workers. Of its own ways we take care of three: it waits inside
+MPI, which burns a core; at the end it leaves errors on the screen and does not wait for the
+other ranks; and a rank that fails lets the others wait for ever.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import signal
+import sys
+import time
+import traceback
+import uuid
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import dask
+import numpy as np
+from distributed import Client, SchedulerPlugin, Worker
+
+from dgraph.clients import LOCAL
+from dgraph.errors import OptionError, RunError
+from dgraph.events import Note, notify
+from dgraph.exchange.transport.world import Place, World
+
+__all__ = ["Rank", "start"]
+
+#: The fewest ranks: a scheduler, a program, a worker.
+FEWEST = 3
+
+#: Seconds for which a rank that waits for others sleeps, at first and at most.
+SHORTEST, LONGEST = 1e-4, 1e-2
+
+#: Seconds that all workers may take to register.
+ARRIVAL = 120
+
+#: Seconds that the other ranks may take to end after the program.
+END = 15
+
+#: Seconds that MPI may take to say goodbye before the process is killed.
+GOODBYE = 30
+
+#: Seconds by which a rank that fails lets the one before it speak first, and at most: often all
+#: fail for one reason, and the first that speaks ends the others.
+TURN, LAST_TURN = 0.5, 5.0
+
+#: Variables by which launchers tell a process its rank.
+LAUNCHED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+
+_started: list[Client] = []
+
+
+def start(
+    *,
+    threads: int = 1,
+    interface: str | None = None,
+    protocol: str | None = None,
+    local_directory: str | None = None,
+    memory_limit: Any = 0,
+    dashboard_address: str = LOCAL,
+) -> Client:
+    """Make a Dask cluster of the ranks of this MPI job; rank 1 goes on with its client.
+
+    Call it first thing in a program that ``mpiexec`` or ``srun`` starts on at least 3 ranks.
+    It returns on rank 1 only, when all workers are there. The other ranks serve until the
+    program on rank 1 has ended, and exit.
+
+    Parameters
+    ----------
+    threads : int, default 1
+        Threads of each worker, its slots.
+    interface : str, optional
+        The network interface for Dask's own connections, such as "ib0".
+    protocol : str, optional
+        Theirs, such as "tcp" or "tls".
+    local_directory : str, optional
+        Where workers may keep files.
+    memory_limit : int, float or str, default 0
+        Of each worker, as Dask has it; 0: none. A graph is never spilled to disk.
+    dashboard_address : str, optional
+        Where the scheduler serves its dashboard, such as ":8787". Default: a free port that
+        only its own machine can reach.
+
+    Returns
+    -------
+    distributed.Client
+        Connected, and the default client from now on. To close it ends the cluster.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer than 3 ranks, or mpi4py, dask-mpi or an MPI library is missing. It
+        is raised on one rank; the others exit.
+
+    Notes
+    -----
+    The program ends the job: with exit code 0 when it ends, with another if it raises. A
+    worker that fails on its own prints its traceback and aborts all ranks; where a rank is
+    killed, ``mpiexec`` does.
+
+    Frames between slots of different ranks go over MPI (``dgraph.transport``: "auto" or
+    "mpi") if it offers MPI_THREAD_MULTIPLE; else over sockets and Dask's comms. Results are
+    the same. A rank that waits sleeps, so there may be more ranks than cores.
+
+    Examples
+    --------
+    A program for ``mpiexec -n 6 python program.py``:
+
+    >>> program = '''
+    ... import dgraph as dg
+    ... client = dg.mpi.start(threads=2)
+    ... with dg.from_edges("edges.parquet") as graph:
+    ...     print(dg.connected_components(graph).head())
+    ... '''
+    """
+    if _started:
+        return _started[0]
+    mpi = _import_mpi()
+    ranks = _Ranks(mpi.COMM_WORLD)
+    if fault := _find_fault(mpi, ranks.size, threads):
+        _refuse(ranks, fault)
+    if "logging" not in dask.config.config:  # the user does not ask for more
+        logging.getLogger("distributed").setLevel(logging.WARNING)
+    if ranks.rank == 1:
+        _started.append(_lead(mpi, ranks))
+        return _started[0]
+    _serve(
+        mpi,
+        ranks,
+        nthreads=threads,
+        interface=interface,
+        protocol=protocol,
+        local_directory=local_directory,
+        memory_limit=memory_limit,
+        dashboard_address=dashboard_address,
+    )
+    sys.exit()
+
+
+class Rank(Worker):
+    """A worker in an MPI process. It ends with its scheduler, whatever tasks still do.
+
+    Parameters
+    ----------
+    mpi_world : World or None
+        Where its slots find those of other ranks.
+    *args, **options
+        As of distributed.Worker.
+    """
+
+    def __init__(self, *args: Any, mpi_world: World | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.mpi_world = mpi_world
+
+    async def close(  # type: ignore[override]
+        self,
+        timeout: float = END,
+        executor_wait: bool = False,
+        nanny: bool = False,
+        reason: str = "worker-close",
+    ) -> str | None:
+        """Close the worker; its threads end with the process."""
+        closed: str | None = await super().close(timeout, False, False, reason)
+        return closed
+
+
+class _Leash(SchedulerPlugin):
+    """End the scheduler, and with it the workers, when the program's client goes."""
+
+    name = "dgraph-mpi"
+
+    def __init__(self, client: str) -> None:
+        self._client = client
+
+    def remove_client(self, scheduler: Any, client: str) -> None:
+        """Be told that a client has gone."""
+        if client == self._client:
+            scheduler.loop.add_callback(scheduler.close, reason="the program has ended")
+
+
+class _Ranks:
+    """The ranks of the job; stands for their communicator where dask-mpi uses one.
+
+    MPI's own waiting spins. This sleeps.
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self.comm = comm
+        self.rank: int = self.comm.Get_rank()
+        self.size: int = self.comm.Get_size()
+
+    def wait(self, request: Any, seconds: float = float("inf")) -> bool:
+        """Wait until a request has ended; return whether it has within a time."""
+        end = time.monotonic() + seconds
+        pause = SHORTEST
+        while not request.Test():
+            if time.monotonic() > end:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST)
+        return True
+
+    def meet(self, seconds: float = float("inf")) -> bool:
+        """Wait until all ranks have called this; return whether they have within a time."""
+        return self.wait(self.comm.Ibarrier(), seconds)
+
+    def share(self, text: str) -> str:
+        """Return what rank 0 has."""
+        buffer = np.frombuffer(text.encode().ljust(1024), np.uint8).copy()
+        self.wait(self.comm.Ibcast(buffer, 0))
+        return buffer.tobytes().decode().rstrip()
+
+    def abort(self) -> None:
+        """End all ranks at once."""
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        self.comm.Abort(1)
+
+    # What dask-mpi calls
+
+    def Get_rank(self) -> int:
+        return self.rank
+
+    def Get_size(self) -> int:
+        return self.size
+
+    def bcast(self, address: str | None, root: int) -> str:
+        return self.share(address or "")
+
+    def Barrier(self) -> None:
+        self.meet()
+
+
+def _import_mpi() -> Any:
+    """Import mpi4py.MPI, which initialises MPI."""
+    try:
+        import dask_mpi  # noqa: F401
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:  # mpi4py finds no library: RuntimeError
+        _leave_it_to_the_first()
+        raise OptionError(
+            f"expected dask-mpi, mpi4py and an MPI library, got: {str(error).splitlines()[0]}; "
+            "pip install 'dask-dgraph[mpi]', and MPI as your machine has it, or mpich"
+        ) from None
+    return MPI
+
+
+def _leave_it_to_the_first() -> None:
+    """Exit if a launcher says that this is not the first of its processes."""
+    if any(int(os.environ.get(name, 0)) for name in LAUNCHED):
+        raise SystemExit(2)
+
+
+def _find_fault(mpi: Any, size: int, threads: int) -> str | None:
+    """Return why there can be no cluster, None if there can."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        return f"threads must be an integer of at least 1, not {threads!r}"
+    if size >= FEWEST:
+        return None
+    fault = (
+        f"expected at least {FEWEST} MPI ranks, for a scheduler, a program and a worker, "
+        f"got {size}: start it with mpiexec -n {FEWEST} or more"
+    )
+    if size > 1:
+        return fault
+    library = mpi.Get_library_version().split(",")[0].splitlines()[0]
+    return (
+        f"{fault}; if you have, that is not the mpiexec of the MPI that was loaded, {library}"
+    )
+
+
+def _refuse(ranks: _Ranks, fault: str) -> NoReturn:
+    """End the job with one error."""
+    if ranks.size == 1:
+        _leave_it_to_the_first()
+    if ranks.rank > 0:
+        ranks.meet()  # when the first has spoken
+        raise SystemExit(2)
+    atexit.register(ranks.meet)
+    raise OptionError(fault)
+
+
+def _enter(mpi: Any, ranks: _Ranks) -> World | None:
+    """Return this process's place in the job, None if MPI cannot carry frames.
+
+    All ranks take part.
+    """
+    comm, request = ranks.comm.Idup()
+    ranks.wait(request)
+    name = ranks.share(uuid.uuid4().hex)
+    near = comm.Split_type(mpi.COMM_TYPE_SHARED, key=ranks.rank)
+    lowest = np.array([ranks.rank])
+    ranks.wait(near.Ibcast(lowest, 0))
+    near.Free()
+    if mpi.Query_thread() < mpi.THREAD_MULTIPLE:
+        return None
+    return World(comm, Place(name, ranks.rank, int(lowest[0])))
+
+
+def _serve(mpi: Any, ranks: _Ranks, **options: Any) -> None:
+    """Be the scheduler or a worker, until the program on rank 1 has ended."""
+    import dask_mpi
+
+    with _aborting(ranks):
+        world = _enter(mpi, ranks)
+        dask_mpi.initialize(
+            comm=ranks,
+            exit=False,
+            dashboard=False,
+            worker_class="dgraph.mpi.Rank",
+            worker_options={"mpi_world": world, "dashboard_address": LOCAL},
+            **options,
+        )
+        _part(ranks, world)
+
+
+def _lead(mpi: Any, ranks: _Ranks) -> Client:
+    """Return a client when all workers are there."""
+    import dask_mpi
+
+    world = _enter(mpi, ranks)
+    dask_mpi.initialize(comm=ranks, exit=False)
+    client = Client()
+    atexit.register(_end, ranks, world, client)
+    client.register_plugin(_Leash(client.id))
+    expected = ranks.size - 2
+    try:
+        client.wait_for_workers(expected, timeout=ARRIVAL)
+    except TimeoutError:
+        raise RunError(
+            f"expected {expected} workers, one on each rank from 2 on, within {ARRIVAL} s, got "
+            f"{len(client.ncores())}: see whether the hosts of all ranks reach that of rank 0"
+        ) from None
+    if world is None:
+        notify(
+            Note(
+                "MPI does not allow calls from several threads (MPI_THREAD_MULTIPLE): frames "
+                "go over sockets and Dask's comms instead"
+            )
+        )
+    return client
+
+
+@contextlib.contextmanager
+def _aborting(ranks: _Ranks) -> Iterator[None]:
+    """Print what is raised, on one rank, and end all of them."""
+    try:
+        yield
+    except Exception:
+        time.sleep(min(TURN * max(ranks.rank - 2, 0), LAST_TURN))
+        traceback.print_exc()
+        ranks.abort()
+
+
+def _part(ranks: _Ranks, world: World | None, seconds: float = float("inf")) -> bool:
+    """Part from the other ranks; return whether all have come to it within a time."""
+    if world is not None:
+        world.close()
+    have_come = ranks.meet(seconds)
+    signal.alarm(GOODBYE)
+    return have_come
+
+
+def _end(ranks: _Ranks, world: World | None, client: Client) -> None:
+    """End the cluster, and with it all ranks: called when rank 1 exits."""
+    logging.disable(logging.CRITICAL)  # Dask complains of connections that close
+    with contextlib.suppress(Exception):
+        client.close(timeout=END)
+    if not _part(ranks, world, END):
+        sys.stderr.write(f"dgraph: not all ranks have ended within {END} s of the program\n")
+        ranks.abort()
