@@ -34,7 +34,7 @@ LAYERS = [
     "exchange",
     "engine",
     "build",
-    "estimate facts listing",
+    "estimate facts listing mpi",
     "home",
     "convert ingest results store",
     "graph",
