@@ -13,12 +13,12 @@ from dgraph.clients import call, find_client, look_and_make
 from dgraph.edges.inputs import EdgeInput, edge_input
 from dgraph.edges.summary import Nulls, SelfLoops
 from dgraph.edges.vertex_inputs import VertexInput, placement_input
+from dgraph.engine.discovery import Given
 from dgraph.graph import Graph
 from dgraph.ingest import Policies, check_slots, find_home, ingest
 from dgraph.placement.frame import Frame
 from dgraph.placement.resolve import resolve, settled
 from dgraph.store import GIVEN, open_saved
-from dgraph.topology import Topology
 
 __all__ = ["from_edges", "load"]
 
@@ -35,7 +35,7 @@ def from_edges(
     self_loops: SelfLoops = "keep",
     nulls: Nulls = "error",
     placement: Any = "degree",
-    topology: Topology | None = None,
+    topology: Given = None,
     slots: int | None = None,
     virtual_slots: int | None = None,
     client: Client | None = None,
@@ -67,8 +67,10 @@ def from_edges(
         What becomes of an edge that lacks an id, or whose weight is NaN.
     placement : {"degree", "hash", "chunk"}, object of `dgraph.placement`, or frame
         Which slot owns a vertex; a frame has columns vertex and slot. Never changes a result.
-    topology : Topology, optional
-        The domain tree over the slots. Default: processes and hosts, as they are found.
+    topology : Topology, path or text, optional
+        The domain tree over the slots; or a description of the hosts in any format of
+        `dgraph.topology.sources`, which is matched to the workers by name. Default, and
+        "discover": as `Topology.discover` finds it.
     slots : int, optional
         Use only so many slots. Default: every thread of every worker is one.
     virtual_slots : int, optional
@@ -99,7 +101,7 @@ def from_edges(
     (3, 2, True)
     """
     policies = Policies(duplicates, self_loops, nulls)
-    check_slots(slots, virtual_slots, topology)
+    topology = check_slots(slots, virtual_slots, topology)
     strategy = resolve(placement)
     client = find_client(client)
 
@@ -128,7 +130,7 @@ def load(
     path: str | PathLike[str],
     *,
     placement: Any = None,
-    topology: Topology | None = None,
+    topology: Given = None,
     slots: int | None = None,
     virtual_slots: int | None = None,
     client: Client | None = None,
@@ -161,7 +163,7 @@ def load(
     >>> load(folder).num_edges
     2
     """
-    check_slots(slots, virtual_slots, topology)
+    topology = check_slots(slots, virtual_slots, topology)
     saved = open_saved(path)
     client = find_client(client)
     strategy = None if placement is None else resolve(placement)
@@ -180,9 +182,7 @@ def load(
         if isinstance(chosen, Frame) and chosen.table is not None:
             again = placement_input(chosen.table)
         policies = Policies(duplicates="keep")
-        facts = await ingest(
-            home, saved.edges, policies, settled(chosen, home.topology), again
-        )
+        facts = await ingest(home, saved.edges, policies, settled(chosen, home.topology), again)
         return Graph(home, saved.remember(facts))
 
     graph: Graph = call(client, make)

@@ -34,9 +34,10 @@ from dgraph.edges.summary import Nulls, SelfLoops, Summary, combine
 from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.vertex_inputs import VertexInput
 from dgraph.engine.context import Context
-from dgraph.engine.members import find_members, topology_of
+from dgraph.engine.discovery import as_topology, settle
+from dgraph.engine.members import find_members
 from dgraph.engine.plugin import find_plugin
-from dgraph.errors import GraphLostError, OptionError, OptionTypeError, RunError
+from dgraph.errors import GraphLostError, RunError
 from dgraph.facts import Facts
 from dgraph.home import Home
 from dgraph.shard import Shard
@@ -118,8 +119,13 @@ class Built:
     report: Mapping[str, Any]
 
 
-def check_slots(slots: Any, virtual_slots: Any, topology: Any = None) -> None:
+def check_slots(slots: Any, virtual_slots: Any, topology: Any = None) -> Topology | None:
     """Raise unless what a user says about slots can be meant; before any cluster is asked.
+
+    Returns
+    -------
+    Topology or None
+        The one that the user gives, read if need be; None: it is to be discovered.
 
     Examples
     --------
@@ -130,11 +136,7 @@ def check_slots(slots: Any, virtual_slots: Any, topology: Any = None) -> None:
     """
     optional_integer("slots", slots, 1)
     optional_integer("virtual_slots", virtual_slots, 1)
-    if not isinstance(topology, Topology | None):
-        raise OptionTypeError(
-            f"topology must be a dgraph.topology.Topology, not a {type(topology).__name__}: "
-            "make one with its from_fanouts, from_paths or read"
-        )
+    return as_topology(topology)
 
 
 async def find_home(
@@ -151,13 +153,7 @@ async def find_home(
         If there are fewer threads than `slots`, or not as many slots as `topology` has.
     """
     members = await find_members(client, slots, virtual_slots)
-    found = topology_of(members)
-    if topology is not None and topology.slots != found.slots:
-        raise OptionError(
-            f"topology has {topology.slots} slots, the graph {found.slots}: pass slots= or "
-            "virtual_slots=, or a topology of as many"
-        )
-    return Home(client, members, topology or found)
+    return Home(client, members, settle(members, topology))
 
 
 async def ingest(

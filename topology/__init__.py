@@ -24,8 +24,16 @@ from __future__ import annotations
 
 from dgraph.topology.cost import CostModel, pair_costs
 from dgraph.topology.groups import Groups
-from dgraph.topology.host import host_key
+from dgraph.topology.host import host_key, whereabouts
 from dgraph.topology.reading import Reading
 from dgraph.topology.tree import Topology
 
-__all__ = ["CostModel", "Groups", "Reading", "Topology", "host_key", "pair_costs"]
+__all__ = [
+    "CostModel",
+    "Groups",
+    "Reading",
+    "Topology",
+    "host_key",
+    "pair_costs",
+    "whereabouts",
+]

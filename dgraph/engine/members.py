@@ -137,7 +137,8 @@ def lay_out(
     Parameters
     ----------
     identities : mapping of address to {"process", "host", "threads"}
-        And "place", (world, rank, memory), of ranks of an MPI job.
+        And "place", (world, rank, memory), of ranks of an MPI job; "about", what the
+        environment says.
     slots, virtual_slots : int, optional
         See :func:`find_members`.
 
@@ -171,6 +172,7 @@ def lay_out(
                     min(lanes, count),
                     numbers,
                     _place(identity),
+                    tuple(identity.get("about", {}).items()),
                 )
             )
     return tuple(members)

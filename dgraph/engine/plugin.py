@@ -31,7 +31,7 @@ from dgraph.exchange.transport.comm import LATER, REFUSED, Inbox, serve
 from dgraph.exchange.transport.links import Waker
 from dgraph.exchange.transport.meeting import can_reach, listen, private_folder, sweep
 from dgraph.exchange.transport.world import World
-from dgraph.topology import host_key
+from dgraph.topology import host_key, whereabouts
 
 if TYPE_CHECKING:
     from dgraph.engine.spec import RunSpec
@@ -170,6 +170,7 @@ class Plugin(WorkerPlugin):
             "ready": self.worker.status == Status.running,
             "door": os.fspath(self._door.path) if self._door.path else None,
             "place": None if self.world is None else tuple(self.world.place),
+            "about": whereabouts(),
         }
 
     def reach(self, door: str) -> bool:

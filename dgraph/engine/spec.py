@@ -32,6 +32,8 @@ class Member:
         Ascending.
     place : Place or None
         Where it stands in an MPI job over which it can exchange.
+    about : tuple of (str, str)
+        What its environment says of where it is, see `dgraph.topology.host.whereabouts`.
     """
 
     address: str
@@ -40,6 +42,7 @@ class Member:
     threads: int
     slots: tuple[int, ...]
     place: Place | None = None
+    about: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from dgraph.algorithms.sssp import sssp
 from dgraph.arguments import flag, integer
 from dgraph.clients import call, find_client
 from dgraph.create import from_edges
+from dgraph.engine.discovery import Given
 from dgraph.errors import OptionError
 from dgraph.graph import Graph
 from dgraph.graph500.edges import EdgeList, prepare
@@ -25,7 +26,6 @@ from dgraph.graph500.keys import draw_keys
 from dgraph.graph500.report import Report, Search
 from dgraph.graph500.validate import count_edges, validate_tree
 from dgraph.ingest import check_slots
-from dgraph.topology import Topology
 
 __all__ = ["run"]
 
@@ -42,7 +42,7 @@ def run(
     sssp: bool = False,
     validate: bool = True,
     placement: Any = "degree",
-    topology: Topology | None = None,
+    topology: Given = None,
     slots: int | None = None,
     virtual_slots: int | None = None,
     client: Client | None = None,
@@ -103,7 +103,7 @@ def run(
         integer("seed", seed),
         flag("sssp", sssp),
     )
-    check_slots(slots, virtual_slots, topology)
+    topology = check_slots(slots, virtual_slots, topology)
     edges = listed.frame()
     client = find_client(client)
 
