@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from inspect import isawaitable
 from os import PathLike
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import pandas as pd
@@ -13,7 +13,7 @@ from dask.utils import format_bytes
 
 from dgraph.clients import call, then
 from dgraph.convert import as_networkx, as_scipy
-from dgraph.engine.records import RunRecord
+from dgraph.engine.records import Runs
 from dgraph.errors import OptionTypeError
 from dgraph.estimate import by_slot
 from dgraph.facts import Facts
@@ -21,6 +21,7 @@ from dgraph.home import Home
 from dgraph.listing import arcs_slot, degrees_slot, edges_slot, vertices_slot
 from dgraph.results import VERTEX, collect, listing, meta_of, table
 from dgraph.store import save
+from dgraph.tables import Table, html
 from dgraph.topology import Topology
 
 if TYPE_CHECKING:
@@ -112,12 +113,12 @@ class Graph:
         self_loops_dropped; seconds by phase; bytes of all shards; chosen: what was decided
         automatically, and why.
         """
-        return MappingProxyType(self._facts.report)
+        return Table("report", self._facts.report)
 
     @property
-    def runs(self) -> list[RunRecord]:
-        """A record for each run of an algorithm, the latest to end last."""
-        return self._home.runs
+    def runs(self) -> Runs:
+        """A record for each run of an algorithm, the latest to end last: a list."""
+        return Runs(self._home.runs)
 
     def memory_usage(self) -> pd.Series[int]:
         """Return the bytes that each slot holds.
@@ -263,12 +264,7 @@ class Graph:
             "memory": format_bytes(sum(self._facts.bytes)),
             "state": "in memory" if self._home.open else "closed",
         }
-        cells = "".join(
-            f'<tr><th style="text-align: left">{name}</th>'
-            f'<td style="text-align: left">{value}</td></tr>'
-            for name, value in rows.items()
-        )
-        return f"<table><caption>dgraph.Graph</caption><tbody>{cells}</tbody></table>"
+        return html("dgraph.Graph", rows)
 
 
 def check_graph(g: Any) -> None:

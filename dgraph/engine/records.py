@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.hub import Request
+from dgraph.tables import html
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from dgraph.topology import Topology
 
-__all__ = ["OUTPUT", "Log", "Recorder", "RunRecord", "merge"]
+__all__ = ["OUTPUT", "Log", "Recorder", "RunRecord", "Runs", "merge"]
 
 #: The stage in which a program makes the result's columns; it is timed apart.
 OUTPUT = "output"
@@ -197,6 +198,46 @@ class RunRecord:
         for slower ones.
         """
         return _steps(self._logs)
+
+    def _repr_html_(self) -> str:
+        rows = dict(self._row())
+        name = rows.pop("algorithm")
+        counts = {what: rows.pop(what) for what in COUNTS}
+        levels = {what: getattr(self, what) if total else 0 for what, total in counts.items()}
+        by_level = {f"{what} by level": some for what, some in levels.items()}
+        return html(f"run of {name}", rows | by_level | dict(self.notes))
+
+    def _row(self) -> dict[str, Any]:
+        """Return what a table of runs shows: counts are those of all levels."""
+        return {
+            "algorithm": self.algorithm,
+            "seconds": self.seconds,
+            "launch_seconds": self.launch_seconds,
+            "output_seconds": self.output_seconds,
+            "supersteps": self.supersteps,
+            **{what: sum(getattr(self, what).values()) for what in COUNTS},
+            "converged": self.converged,
+        }
+
+
+class Runs(list[RunRecord]):
+    """Records of runs, the latest to end last; shows as a table.
+
+    Examples
+    --------
+    >>> runs = Runs([RunRecord("bfs", 0.25, 0.01, 0.0, 1, {0: 2}, {0: 8}, {0: 200}, True)])
+    >>> runs.to_frame().to_dict("records")[0]["messages"]
+    8
+    """
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each run; frames, messages and bytes are those of all levels."""
+        import pandas as pd
+
+        return pd.DataFrame([record._row() for record in self])
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(float_format="{:.4g}".format))
 
 
 def merge(
