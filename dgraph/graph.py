@@ -17,6 +17,7 @@ from dgraph.engine.records import Runs
 from dgraph.errors import OptionTypeError
 from dgraph.estimate import by_slot
 from dgraph.facts import Facts
+from dgraph.figures import Placed
 from dgraph.home import Home
 from dgraph.listing import arcs_slot, degrees_slot, edges_slot, vertices_slot
 from dgraph.results import VERTEX, collect, listing, meta_of, table
@@ -54,6 +55,7 @@ class Graph:
     def __init__(self, home: Home, facts: Facts) -> None:
         self._home = home
         self._facts = facts
+        self._placed = Placed.of(facts.placement, home)
 
     @property
     def num_vertices(self) -> int:
@@ -91,9 +93,12 @@ class Graph:
         return "str" if self._facts.ids == "str" else "int"
 
     @property
-    def placement(self) -> str:
-        """The name of the strategy that chose a slot for each vertex."""
-        return self._facts.placement
+    def placement(self) -> Placed:
+        """The name of the strategy that chose a slot for each vertex; a str.
+
+        ``g.placement.figures()`` says what it cuts, repeats and costs, and how even it is.
+        """
+        return self._placed
 
     @property
     def topology(self) -> Topology:

@@ -36,7 +36,7 @@ LAYERS = [
     "build",
     "estimate facts listing mpi",
     "home",
-    "convert ingest results store",
+    "convert figures ingest results store",
     "graph",
     "placement",
     "create",

@@ -22,7 +22,10 @@ from dgraph.placement.chunk import Chunk
 from dgraph.placement.degree import Degree
 from dgraph.placement.frame import Frame
 from dgraph.placement.hash import Hash
+from dgraph.placement.hierarchy import Hierarchy
+from dgraph.placement.metis import Metis
 from dgraph.placement.resolve import resolve
+from dgraph.placement.twod import TwoD
 
 __all__ = [
     "Chunk",
@@ -31,8 +34,11 @@ __all__ = [
     "Frame",
     "Given",
     "Hash",
+    "Hierarchy",
+    "Metis",
     "Strategy",
     "Totals",
+    "TwoD",
     "VertexBlock",
     "resolve",
 ]

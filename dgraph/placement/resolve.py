@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dgraph.build.strategy import EdgeStrategy, Strategy
@@ -10,9 +11,19 @@ from dgraph.placement.chunk import Chunk
 from dgraph.placement.degree import Degree
 from dgraph.placement.frame import Frame
 from dgraph.placement.hash import Hash
+from dgraph.placement.hierarchy import Hierarchy
+from dgraph.placement.metis import Metis
+from dgraph.placement.twod import TwoD
 from dgraph.topology import Topology
 
-NAMED: dict[str, type[Degree | Hash | Chunk]] = {"degree": Degree, "hash": Hash, "chunk": Chunk}
+NAMED: dict[str, Callable[[], Strategy | EdgeStrategy]] = {
+    "degree": Degree,
+    "hash": Hash,
+    "chunk": Chunk,
+    "2d": TwoD,
+    "hierarchy": Hierarchy,
+    "metis": Metis,
+}
 
 
 def resolve(placement: Any) -> Strategy | EdgeStrategy:

@@ -1,0 +1,152 @@
+"""The quotient graph onto the domain tree: domains split in two, top down, down to slots.
+
+Each split is multilevel (see `fm`): match and contract until few vertices are left, grow a side
+around several of them, take the best, and improve it on the way back. So the most expensive
+level is cut first, and a level's cut does not disturb those above.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.placement.fm import contract, grow, improve, match
+from dgraph.placement.quotient import Quotient
+from dgraph.topology import Topology
+
+__all__ = ["halves", "split"]
+
+Array = NDArray[Any]
+
+#: A graph of so many vertices is not contracted further; how many sides are tried on it.
+SMALL, TRIES = 96, 10
+
+#: Passes of the improvement on every level.
+PASSES = 6
+
+
+def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int32]:
+    """Return a slot for every vertex, slots being even to about ``1 + eps``.
+
+    Examples
+    --------
+    >>> from dgraph.placement.quotient import make_quotient
+    >>> pairs = np.array([[0, 1], [2, 3], [1, 2]]).T
+    >>> q = make_quotient(*pairs, np.array([9, 9, 1]), np.ones(4, np.int64))
+    >>> split(q, Topology.from_fanouts([2]), 0.0).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    True
+    """
+    slots = leaf_order(topology)
+    owner = np.zeros(quotient.n, np.int32)
+    depth = int(np.ceil(np.log2(max(topology.slots, 2)))) + topology.height
+    share = eps / depth
+    _split(quotient, np.arange(quotient.n), slots, topology, share, owner, 1)
+    return owner
+
+
+def leaf_order(topology: Topology) -> Array:
+    """Return the slots so that those of every domain follow one another."""
+    domains = [topology.domain_of(level) for level in range(topology.height + 1)]
+    order: Array = np.lexsort([np.arange(topology.slots), *domains])
+    return order
+
+
+def halves(slots: Array, topology: Topology) -> int:
+    """Return where a run of slots is cut: between domains of the highest level that can be.
+
+    Examples
+    --------
+    >>> halves(np.arange(12), Topology.from_fanouts([4, 3]))
+    4
+    """
+    for level in range(topology.height, -1, -1):
+        domain = topology.domain_of(level)[slots]
+        cuts = np.flatnonzero(domain[1:] != domain[:-1]) + 1
+        if cuts.size:
+            return int(cuts[np.argmin(np.abs(cuts - len(slots) / 2))])
+    return len(slots) // 2
+
+
+def _split(
+    q: Quotient,
+    names: Array,
+    slots: Array,
+    topology: Topology,
+    share: float,
+    owner: NDArray[np.int32],
+    seed: int,
+) -> None:
+    """Write the slots of a part of the graph, whose vertices have these names."""
+    if len(slots) == 1 or q.n == 0:
+        owner[names] = slots[0]
+        return
+    at = halves(slots, topology)
+    side = bisect(q, at / len(slots), share, seed)
+    for which, some in ((0, slots[:at]), (1, slots[at:])):
+        kept = np.flatnonzero(side == which)
+        part = q if not kept.size else _part(q, kept)
+        if kept.size:
+            _split(part, names[kept], some, topology, share, owner, 2 * seed + which)
+
+
+def _part(q: Quotient, kept: Array) -> Quotient:
+    """Return the graph of some of the vertices."""
+    new = np.full(q.n, -1, np.int32)
+    new[kept] = np.arange(kept.size, dtype=np.int32)
+    row = np.repeat(np.arange(q.n), np.diff(q.offsets))
+    inside = (new[row] >= 0) & (new[q.targets] >= 0)
+    length = np.bincount(new[row[inside]], minlength=kept.size)
+    offsets = np.concatenate([[0], np.cumsum(length)])
+    return Quotient(offsets, new[q.targets[inside]], q.weights[inside], q.mass[kept])
+
+
+def bisect(q: Quotient, fraction: float, share: float, seed: int) -> NDArray[np.int8]:
+    """Return side 0 or 1 of each vertex; side 0 has about this fraction of the mass."""
+    total = int(q.mass.sum())
+    goal = round(total * fraction)
+    rows = (q.offsets, q.targets, q.weights, q.mass)
+    levels: list[tuple[Any, Array]] = []
+    heaviest = max(total // 20, int(q.mass.max()))
+    while len(rows[3]) > SMALL:
+        coarse = np.empty(len(rows[3]), np.int32)
+        pairs = match(rows, heaviest, seed + len(levels), coarse)
+        if pairs > 0.97 * len(coarse):
+            break
+        levels.append((rows, coarse))
+        rows = contract(rows, coarse, pairs)
+    side = _first_sides(rows, goal, share, seed)
+    for finer, coarse in reversed(levels):
+        side = side[coarse]
+        _improve(finer, side, goal, share)
+    return side
+
+
+def _first_sides(rows: Any, goal: int, share: float, seed: int) -> NDArray[np.int8]:
+    """Return the best of several sides grown around random vertices."""
+    n = len(rows[3])
+    starts = np.random.default_rng(seed).permutation(n)[:TRIES]
+    best, least = np.ones(n, np.int8), None
+    for start in starts:
+        side = np.empty(n, np.int8)
+        grow(rows, goal, start, side)
+        cut = _improve(rows, side, goal, share)
+        off = abs(int(rows[3][side == 0].sum()) - goal)
+        key = (max(0, off - _slack(rows[3], goal, share)), cut, off)
+        if least is None or key < least:
+            best, least = side, key
+    return best
+
+
+def _improve(rows: Any, side: NDArray[np.int8], goal: int, share: float) -> int:
+    n = len(rows[3])
+    patience = max(64, n // 40)
+    slack = _slack(rows[3], goal, share)
+    return int(improve(rows, side, goal, slack, PASSES, patience))
+
+
+def _slack(mass: Array, goal: int, share: float) -> int:
+    """Return how far side 0 may be from the goal: its share, but half of a typical vertex."""
+    smaller = min(goal, int(mass.sum()) - goal)
+    return max(int(share * smaller), int(mass.min()) // 2)

@@ -1,0 +1,184 @@
+"""Core trees, grown from many hubs at once: the distributed form of YH-Light's first step.
+
+A vertex becomes a hub with a chance that is its share of the volume `vol_st`, by a hash of its
+order: heavy ones always. In every superstep each vertex without a tree joins that of most of
+its neighbours, as long as the tree has room; what no tree touches gets hubs of its own, which
+are the first of their neighbourhoods in the vertex order. Vertices whose neighbours' trees are
+full stay without one: they will follow the neighbours, not the trees. No slot learns of other
+edges than those it holds. What it costs in quality beside trees grown one after the other: a
+tree that meets another one stops there, so that some stay small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.context import Context
+from dgraph.placement.whole import Links
+from dgraph.shard import Shard
+
+__all__ = ["Trees", "grow_trees"]
+
+Array = NDArray[Any]
+
+#: Supersteps of one generation of hubs, and generations.
+ROUNDS, GENERATIONS = 48, 3
+
+#: A generation ends when fewer than this share of those without a tree have joined one.
+FEW = 1 / 32
+
+#: Most trees there may be, as a multiple of those that were wanted.
+MORE = 4
+
+
+@dataclass(slots=True)
+class Trees:
+    """Who belongs to which tree.
+
+    Parameters
+    ----------
+    tree : int32 array of length shard.size
+        Of every local vertex; -1: of none.
+    volume, members : int64 arrays of length count
+        Of every tree: the sum of its vertices' ``8 + 8 * degree`` bytes, and their number.
+    """
+
+    tree: NDArray[np.int32]
+    volume: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:
+        """How many trees there are."""
+        return len(self.volume)
+
+
+async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most: int) -> Trees:
+    """Grow core trees over all slots.
+
+    Parameters
+    ----------
+    links : Links
+        Of the masters.
+    vol_st : int
+        The volume that a tree is to reach, bytes; at most twice that, unless one vertex is
+        heavier.
+    most : int
+        How many trees are wanted at most; there may be `MORE` times as many.
+    """
+    volume = 8 + 8 * np.diff(links.offsets)
+    trees = Trees(np.full(shard.size, -1, np.int32), *np.zeros((2, 0), np.int64))
+    hubs = _drawn(shard.order, volume, vol_st)
+    for _ in range(GENERATIONS):
+        hubs &= volume > 8
+        if not await _plant(ctx, shard, trees, hubs, volume, MORE * most):
+            break
+        for _ in range(ROUNDS):
+            left = shard.num_vertices - int(trees.members.sum())
+            if await _join(ctx, shard, links, trees, volume, 2 * vol_st) <= FEW * left:
+                break
+        _first_around(links.offsets, links.targets, trees.tree, shard.rank, hubs)
+    return trees
+
+
+async def _plant(
+    ctx: Context, shard: Shard, trees: Trees, hubs: Array, volume: Array, most: int
+) -> bool:
+    """Begin a tree at every hub; return whether there was any hub."""
+    found = np.flatnonzero(hubs)
+    counts = [int(some[0][0]) for some in await ctx.allgather(np.array([found.size]))]
+    first = trees.count + sum(counts[: ctx.slot])
+    count = min(trees.count + sum(counts), most)
+    found = found[: max(0, count - first)]
+    numbers = np.arange(first, first + found.size)
+    trees.tree[found] = numbers
+    sums = np.zeros((2, count), np.int64)
+    sums[0, numbers], sums[1, numbers] = volume[found], 1
+    await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
+    total = ctx.vote.reshape(2, count).copy()
+    total[:, : trees.count] += [trees.volume, trees.members]
+    grown = count > trees.count
+    trees.volume, trees.members = total[0], total[1]
+    return grown
+
+
+async def _join(
+    ctx: Context, shard: Shard, links: Links, trees: Trees, volume: Array, cap: int
+) -> int:
+    """Let every vertex without a tree join one; return how many did."""
+    wish = np.full(shard.masters, -1, np.int32)
+    wanted = np.zeros(trees.count, np.int64)
+    room = np.maximum(cap - trees.volume, 0)
+    _choose(links.offsets, links.targets, trees.tree, volume, room, wish, wanted)
+    total = await ctx.allreduce(wanted)
+    share = np.where(total > room, room * (wanted / np.maximum(total, 1)), room)
+    sums = np.zeros((2, trees.count), np.int64)
+    _admit(wish, volume, share.astype(np.int64), trees.tree, sums)
+    await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
+    joined = ctx.vote.reshape(2, -1)
+    trees.volume = trees.volume + joined[0]
+    trees.members = trees.members + joined[1]
+    return int(joined[1].sum())
+
+
+def _drawn(order: Array, volume: Array, vol_st: int) -> Array:
+    """Return which vertices become hubs: by a hash, with the chance ``volume / vol_st``."""
+    hashed = order.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    hashed ^= hashed >> np.uint64(32)
+    hashed *= np.uint64(0xD6E8FEB86659FD93)
+    uniform = (hashed >> np.uint64(11)).astype(np.float64) / 2.0**53
+    drawn: Array = uniform * vol_st < volume
+    return drawn
+
+
+@nb.njit(nogil=True, cache=True)
+def _choose(offsets, targets, tree, volume, room, wish, wanted):  # type: ignore[no-untyped-def]
+    """Find for each vertex without a tree the one of most neighbours, ties to the oldest."""
+    votes = np.zeros(room.size, np.int32)
+    for v in range(wish.size):
+        if tree[v] >= 0:
+            continue
+        best, most = -1, 0
+        for i in range(offsets[v], offsets[v + 1]):
+            t = tree[targets[i]]
+            if t >= 0 and room[t] >= volume[v]:
+                votes[t] += 1
+                if votes[t] > most or (votes[t] == most and t < best):
+                    best, most = t, votes[t]
+        for i in range(offsets[v], offsets[v + 1]):
+            t = tree[targets[i]]
+            if t >= 0:
+                votes[t] = 0
+        if best >= 0:
+            wish[v] = best
+            wanted[best] += volume[v]
+
+
+@nb.njit(nogil=True, cache=True)
+def _admit(wish, volume, share, tree, sums):  # type: ignore[no-untyped-def]
+    """Let vertices into the trees of their wish while this slot's share of room lasts."""
+    for v in range(wish.size):
+        t = wish[v]
+        if t >= 0 and volume[v] <= share[t]:
+            share[t] -= volume[v]
+            tree[v] = t
+            sums[0, t] += volume[v]
+            sums[1, t] += 1
+
+
+@nb.njit(nogil=True, cache=True)
+def _first_around(offsets, targets, tree, rank, hubs):  # type: ignore[no-untyped-def]
+    """Mark vertices that no tree touches and that precede all their neighbours."""
+    for v in range(hubs.size):
+        first = tree[v] < 0
+        for i in range(offsets[v], offsets[v + 1]):
+            u = targets[i]
+            if tree[u] >= 0 or rank[u] < rank[v]:
+                first = False
+                break
+        hubs[v] = first

@@ -1,0 +1,222 @@
+"""Placement "hierarchy": YH-Light in a sound reading, core trees onto the domain tree.
+
+::
+
+    core trees    grown from hubs to a volume          growth: on all slots at once
+                                                       trees: one after the other, on one slot
+    distribution  trees onto leaf domains, siblings,   bisection: the quotient graph, top down
+                  upper domains, by capacities         distribution: the paper's greedy way
+    refinement    vertices move where edges cost less  moving: supersteps on all slots
+
+The distributed form, which is the default, never gathers the edge list: slot 0 sees the graph
+of the trees only, whose size is bounded. It costs little in quality: see `growth`.
+
+YH-Light: a hierarchy-aware graph partitioner, ICS 2025.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.build.strategy import Strategy
+from dgraph.engine.context import Context
+from dgraph.errors import OptionError
+from dgraph.placement.bisection import split
+from dgraph.placement.chunk import Chunk
+from dgraph.placement.distances import grid_distances, tree_distances
+from dgraph.placement.distribution import distribute
+from dgraph.placement.growth import grow_trees
+from dgraph.placement.moving import capacities, even_out, move
+from dgraph.placement.quotient import gather_quotient, make_quotient, quotient_of
+from dgraph.placement.trees import ORDERS, core_trees
+from dgraph.placement.twod import deal_in_domains
+from dgraph.placement.whole import Links, Whole, gather_whole, links_of, tell_owners
+from dgraph.shard import Shard
+from dgraph.topology import Topology
+
+__all__ = ["Hierarchy"]
+
+Array = NDArray[Any]
+
+#: Most core trees that slot 0 distributes, and vertices of a tree where there are fewer.
+MOST_TREES, SMALL_TREE = 1 << 14, 16
+
+_ALLOWED = {
+    "edges": ("source", "2d-in-domain"),
+    "order": ("grown", *ORDERS),
+    "spread": ("bisect", "greedy"),
+    "metric": ("tree", "grid"),
+}
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Keep neighbours together in a slot, else in a leaf domain, else in the next one up.
+
+    Parameters
+    ----------
+    edges : {"source", "2d-in-domain"}
+        "source": an edge lives with its source, in the slot that costs least.
+        "2d-in-domain": only the leaf domain is chosen by cost, and the vertices in it are dealt
+        over its slots as in a block of a two-dimensional decomposition: more even, but more is
+        cut inside domains.
+    vol_st : int, optional
+        Volume of a core tree in bytes, ``8 + 8 * degree`` for each vertex. Default: 16 vertices
+        of mean degree, or 1 / 16,384 of the graph; for ``spread="greedy"`` a slot's share.
+    order : {"grown", "dfs", "bfs", "prim"}
+        "grown": all trees at once, on all slots. The others: one tree after the other, on one
+        slot that gathers the whole graph; "prim" by the lightest edge.
+    refine : int
+        Supersteps of the refinement; 0 for none.
+    spread : {"bisect", "greedy"}
+        "bisect": the domain tree is cut top down, by multilevel bisection of the graph of the
+        trees. "greedy": the paper's way, tree after tree to the leaf domain that has most of
+        its neighbours, then siblings, then upper domains; not with ``order="grown"``.
+    metric : {"tree", "grid"}
+        Unit costs of the refinement: by level of the domain tree, or of grids inside grids.
+    eps : float
+        A slot gets at most ``1 + eps`` times the mean of vertices and, if its heaviest vertex
+        allows, of edges.
+    topology : Topology, optional
+        The graph's own, if left out.
+
+    Examples
+    --------
+    >>> import dgraph as dg
+    >>> edges = dg.generate.grid(32, 32)
+    >>> g = dg.from_edges(edges, placement=dg.placement.Hierarchy(refine=4), virtual_slots=4)
+    >>> g.placement, g.placement.figures().cut_top < 200
+    ('hierarchy', True)
+    """
+
+    edges: str = "source"
+    vol_st: int | None = None
+    order: str = "grown"
+    refine: int = 8
+    spread: str = "bisect"
+    metric: str = "tree"
+    eps: float = 0.05
+    topology: Topology | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        for name, allowed in _ALLOWED.items():
+            if getattr(self, name) not in allowed:
+                raise OptionError(
+                    f"expected {name} to be one of {', '.join(map(repr, allowed))}, got "
+                    f"{getattr(self, name)!r}"
+                )
+        if self.spread == "greedy" and self.order == "grown":
+            raise OptionError(
+                "spread='greedy' distributes trees that were grown one after the other: "
+                "use it with order='dfs', 'bfs' or 'prim'"
+            )
+        if self.vol_st is not None and self.vol_st < 1:
+            raise OptionError(f"expected vol_st of at least 1 byte, got {self.vol_st}")
+        if self.refine < 0 or not 0 <= self.eps <= 1:
+            raise OptionError(
+                f"expected refine of at least 0 and eps from 0 to 1, got {self.refine} and "
+                f"{self.eps}; try refine=8, eps=0.05"
+            )
+
+    @property
+    def base(self) -> Strategy:
+        """Runs of ids: they keep neighbours together where near ids are near vertices."""
+        return Chunk()
+
+    def on(self, topology: Topology) -> Hierarchy:
+        """Return this strategy for a domain tree, unless it has one already."""
+        return self if self.topology is not None else replace(self, topology=topology)
+
+    async def place(self, ctx: Context, shard: Shard) -> NDArray[np.int32]:
+        """Return the owner of each master."""
+        topology = self.topology or Topology.from_fanouts([ctx.slots])
+        if shard.num_vertices <= ctx.slots:
+            return shard.rank[: shard.masters].astype(np.int32)
+        if ctx.slots == 1:
+            return np.zeros(shard.masters, np.int32)
+        links = links_of(shard)
+        slot_of = np.full(shard.size, -1, np.int32)
+        find = self._grown if self.order == "grown" else self._one_by_one
+        slot_of[: shard.masters] = await find(ctx, shard, links, topology)
+        await ctx.broadcast(shard, slot_of)
+        cap = await capacities(ctx, shard, links, self.eps)
+        unit = (tree_distances if self.metric == "tree" else grid_distances)(topology)
+        await even_out(ctx, shard, links, slot_of, cap, unit)
+        if self.refine:
+            await move(ctx, shard, links, slot_of, cap, unit, self.refine)
+            await even_out(ctx, shard, links, slot_of, cap, unit)
+        owner = slot_of[: shard.masters]
+        if self.edges == "2d-in-domain":
+            owner = await deal_in_domains(ctx, shard, owner, topology)
+        return owner
+
+    async def _grown(
+        self, ctx: Context, shard: Shard, links: Links, topology: Topology
+    ) -> NDArray[np.int32]:
+        """Return slots by trees that grow on all slots; the edges stay where they are."""
+        ends = int((await ctx.allreduce([len(links.targets)]))[0])
+        volume = self._volume(shard.num_vertices, ends, ctx.slots)
+        trees = await grow_trees(ctx, shard, links, volume, MOST_TREES)
+        pairs = await gather_quotient(ctx, shard, links, trees)
+        slot_of_tree: list[Any] = [None] * ctx.slots
+        if pairs is not None:
+            mass = _mass(trees.volume, trees.members, shard.num_vertices, ends)
+            found = split(make_quotient(*pairs, mass), topology, self.eps)
+            slot_of_tree = [(found,)] * ctx.slots
+        told = (await ctx.alltoall(slot_of_tree))[0]
+        assert told is not None
+        own = trees.tree[: shard.masters]
+        return np.where(own < 0, -1, np.append(told[0], -1)[own]).astype(np.int32)
+
+    async def _one_by_one(
+        self, ctx: Context, shard: Shard, links: Links, topology: Topology
+    ) -> NDArray[np.int32]:
+        """Return slots by trees that slot 0 grows, which gathers the whole graph."""
+        whole = await gather_whole(ctx, shard, weighted=self.order == "prim")
+        return await tell_owners(
+            ctx, shard, None if whole is None else self._distribute(whole, topology)
+        )
+
+    def _distribute(self, whole: Whole, topology: Topology) -> Array:
+        ends = len(whole.targets)
+        volume = self._volume(whole.n, ends, topology.slots)
+        tree, taken = core_trees(
+            whole.offsets, whole.targets, volume, self.order, whole.weights
+        )
+        if self.spread == "greedy":
+            return distribute(whole.offsets, whole.targets, tree, taken, topology, self.eps)
+        count = int(tree.max(initial=-1)) + 1
+        members = np.bincount(tree[tree >= 0], minlength=count)
+        volumes = 8 * members + 8 * np.bincount(
+            tree[tree >= 0], whole.degree[tree >= 0], minlength=count
+        ).astype(np.int64)
+        pairs = quotient_of(whole.offsets, whole.targets, tree, count)
+        mass = _mass(volumes, members, whole.n, ends)
+        found = split(make_quotient(*pairs, mass), topology, self.eps)
+        return np.where(tree < 0, -1, np.append(found, -1)[tree])
+
+    def _volume(self, n: int, ends: int, slots: int) -> int:
+        if self.vol_st is not None:
+            return self.vol_st
+        total = 8 * n + 8 * ends
+        if self.spread == "greedy":
+            return -(-total // slots)
+        trees = min(MOST_TREES, max(n // SMALL_TREE, 16 * slots))
+        return -(-total // trees)
+
+
+def _mass(volume: Array, members: Array, n: int, ends: int) -> NDArray[np.int64]:
+    """Return what trees weigh: half for their vertices, half for their edges.
+
+    >>> _mass(np.array([8 * 2 + 8 * 6, 8 + 8 * 2]), np.array([2, 1]), n=3, ends=8)
+    array([182,  75])
+    """
+    degree = volume // 8 - members
+    mean = max(1, round(16 * ends / max(n, 1)))
+    mass: NDArray[np.int64] = 16 * degree + mean * members
+    return np.maximum(mass, 1)

@@ -1,0 +1,87 @@
+"""Placement "metis": METIS's k-way partition, by way of pymetis (an optional extra).
+
+G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular
+graphs, SIAM J. Sci. Comput. 20(1), 1998, doi:10.1137/S1064827595287997.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.build.strategy import Strategy
+from dgraph.engine.context import Context
+from dgraph.errors import OptionError
+from dgraph.placement.chunk import Chunk
+from dgraph.placement.whole import Whole, place_whole
+from dgraph.shard import Shard
+from dgraph.topology import Topology
+
+__all__ = ["Metis"]
+
+
+@dataclass(frozen=True)
+class Metis:
+    """Let METIS cut the graph into as many parts as there are slots.
+
+    The whole graph is gathered on one slot, and one thread works there. Parts are balanced to
+    1 + `eps` vertices. METIS knows nothing of domains: part i goes to slot i, and since METIS
+    bisects before it refines, parts of near numbers are near each other.
+
+    Parameters
+    ----------
+    eps : float
+        How much a slot may have above the mean. METIS's own default is 0.03.
+    seed : int
+        Of METIS's random numbers: the same seed, the same parts.
+
+    Examples
+    --------
+    >>> import dgraph.placement
+    >>> dgraph.placement.resolve("metis")
+    Metis(eps=0.03, seed=1)
+    """
+
+    eps: float = 0.03
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if not 0 < self.eps < 1:
+            raise OptionError(f"expected eps between 0 and 1, got {self.eps}; try 0.03")
+
+    @property
+    def base(self) -> Strategy:
+        """Runs of ids: they cost nothing."""
+        return Chunk()
+
+    def on(self, topology: Topology) -> Metis:
+        """Return itself: METIS does not know domains."""
+        return self
+
+    async def place(self, ctx: Context, shard: Shard) -> NDArray[np.int32]:
+        """Return the owner of each master."""
+        return await place_whole(ctx, shard, lambda whole: self._decide(whole, ctx.slots))
+
+    def _decide(self, whole: Whole, slots: int) -> NDArray[Any]:
+        pymetis = _import()
+        if slots == 1 or not whole.targets.size:
+            return np.arange(whole.n) % slots
+        options = pymetis.Options(ufactor=max(1, round(1000 * self.eps)), seed=self.seed)
+        adjacency = pymetis.CSRAdjacency(whole.offsets.astype(np.int32), whole.targets)
+        _, owner = pymetis.part_graph(slots, adjacency, options=options, recursive=False)
+        return np.asarray(owner, np.int32)
+
+
+def _import() -> Any:
+    try:
+        import pymetis
+    except ImportError:
+        raise OptionError(
+            "placement 'metis' needs pymetis, which is not installed: install "
+            "dask-dgraph[metis], or use placement='hierarchy'"
+        ) from None
+    return pymetis

@@ -1,0 +1,188 @@
+"""The quotient graph: core trees as vertices, the edges between them as weights.
+
+It is gathered on slot 0. Its size does not grow with the graph: there are at most so many trees
+(see `growth`), and of more than `LIMIT` pairs of trees some are drawn, by a hash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.context import Context
+from dgraph.placement.growth import Trees
+from dgraph.placement.whole import Links
+from dgraph.shard import Shard
+
+__all__ = ["Quotient", "gather_quotient", "make_quotient", "quotient_of"]
+
+Array = NDArray[Any]
+
+#: Pairs of trees that are gathered, about, at most: 6 MiB.
+LIMIT = 1 << 19
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quotient:
+    """A small weighted undirected graph.
+
+    Parameters
+    ----------
+    offsets : int64 array of length n + 1
+    targets : int32 array
+    weights : int64 array beside `targets`
+    mass : int64 array of length n
+        What a vertex weighs where parts are to be even.
+    """
+
+    offsets: NDArray[np.int64]
+    targets: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    mass: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.mass)
+
+
+async def gather_quotient(
+    ctx: Context, shard: Shard, links: Links, trees: Trees
+) -> tuple[Array, Array, Array] | None:
+    """Return source, target and number of edges between trees, on slot 0; None elsewhere."""
+    members = np.argsort(trees.tree[: shard.masters], kind="stable").astype(np.int32)
+    source, target, count = _pairs(
+        links.offsets, links.targets, trees.tree, members, trees.count
+    )
+    total = int((await ctx.allreduce([source.size]))[0])
+    if total > LIMIT:
+        kept = _drawn(source, target, LIMIT / total)
+        source, target, count = source[kept], target[kept], count[kept]
+    sent: list[Any] = [None] * ctx.slots
+    sent[0] = (source, target, count)
+    came = await ctx.alltoall(sent)
+    if ctx.slot != 0:
+        return None
+    parts = [some for some in came if some is not None]
+    first, second, number = (np.concatenate([some[at] for some in parts]) for at in range(3))
+    return first, second, number
+
+
+def _drawn(source: Array, target: Array, share: float) -> NDArray[np.bool_]:
+    """Return which pairs are in a sample: the same for both directions, on all slots."""
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    mixed = low.astype(np.uint64) << np.uint64(32) | high.astype(np.uint64)
+    mixed *= np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    drawn: NDArray[np.bool_] = (mixed >> np.uint64(11)) < np.uint64(share * 2**53)
+    return drawn
+
+
+def make_quotient(
+    source: Array, target: Array, count: Array, mass: NDArray[np.int64]
+) -> Quotient:
+    """Make a graph of pairs; each counts in both directions, equal ones are added up.
+
+    Examples
+    --------
+    >>> pairs = np.array([[0, 1], [1, 0], [1, 2]], np.int32).T
+    >>> q = make_quotient(*pairs, np.array([1, 1, 5]), np.ones(3, np.int64))
+    >>> q.offsets, q.targets, q.weights
+    (array([0, 1, 3, 4]), array([1, 0, 2, 1], dtype=int32), array([2, 2, 5, 5]))
+    """
+    n = len(mass)
+    length = np.bincount(source, minlength=n) + np.bincount(target, minlength=n)
+    offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    targets = np.empty(int(offsets[-1]), np.int32)
+    weights = np.empty(targets.size, np.int64)
+    _fill(source, target, count, offsets[:-1].copy(), targets, weights)
+    kept = add_up(offsets, targets, weights)
+    return Quotient(offsets, targets[:kept].copy(), weights[:kept].copy(), mass)
+
+
+def quotient_of(
+    offsets: NDArray[np.int64], targets: Array, tree: NDArray[np.int32], count: int
+) -> tuple[Array, Array, Array]:
+    """Return the same of a whole graph, of which no edge is left out."""
+    members = np.argsort(tree, kind="stable").astype(np.int32)
+    found: tuple[Array, Array, Array] = _pairs(offsets, targets, tree, members, count)
+    return found
+
+
+@nb.njit(nogil=True, cache=True)
+def _pairs(offsets, targets, tree, members, count):  # type: ignore[no-untyped-def]
+    """Return the pairs of trees with edges between them, and how many edges."""
+    found = np.zeros(count, np.int32)
+    touched = np.empty(count, np.int32)
+    size = 1024
+    source, target = np.empty(size, np.int32), np.empty(size, np.int32)
+    number = np.empty(size, np.int32)
+    at = 0
+    begin = 0
+    while begin < members.size:
+        t = tree[members[begin]]
+        end = begin
+        many = 0
+        while end < members.size and tree[members[end]] == t:
+            v = members[end]
+            end += 1
+            if t < 0:
+                continue
+            for i in range(offsets[v], offsets[v + 1]):
+                other = tree[targets[i]]
+                if other < 0 or other == t:
+                    continue
+                if found[other] == 0:
+                    touched[many] = other
+                    many += 1
+                found[other] += 1
+        while at + many > size:
+            size *= 2
+            source = np.append(source, np.empty(size - source.size, np.int32))
+            target = np.append(target, np.empty(size - target.size, np.int32))
+            number = np.append(number, np.empty(size - number.size, np.int32))
+        for j in range(many):
+            source[at], target[at], number[at] = t, touched[j], found[touched[j]]
+            found[touched[j]] = 0
+            at += 1
+        begin = end
+    return source[:at], target[:at], number[:at]
+
+
+@nb.njit(nogil=True, cache=True)
+def _fill(source, target, count, at, targets, weights):  # type: ignore[no-untyped-def]
+    for i in range(source.size):
+        a, b = source[i], target[i]
+        targets[at[a]], weights[at[a]] = b, count[i]
+        at[a] += 1
+        targets[at[b]], weights[at[b]] = a, count[i]
+        at[b] += 1
+
+
+@nb.njit(nogil=True, cache=True)
+def add_up(offsets, targets, weights):  # type: ignore[no-untyped-def]
+    """Add up equal targets of each row, drop loops; return how many entries are left."""
+    place = np.full(offsets.size, -1, np.int64)
+    kept = np.int64(0)
+    begin = offsets[0]
+    for row in range(offsets.size - 1):
+        end = offsets[row + 1]
+        start = kept
+        for i in range(begin, end):
+            t = targets[i]
+            if t == row:
+                continue
+            if place[t] >= start and targets[place[t]] == t:
+                weights[place[t]] += weights[i]
+            else:
+                place[t] = kept
+                targets[kept], weights[kept] = t, weights[i]
+                kept += 1
+        offsets[row + 1] = kept
+        begin = end
+    return kept
