@@ -260,7 +260,7 @@ def _facts(
         "self_loops_dropped": first.report["self_loops_dropped"],
         "seconds": {**times, **seconds},
         "bytes": sum(each.bytes for each in built),
-        "chosen": _choices(spec, home, first),
+        "chosen": {**edges.chosen, **_choices(spec, home, first)},
     }
     return Facts(
         num_vertices=first.num_vertices,

@@ -91,6 +91,7 @@ def make_chunk(frame: Any, spec: ChunkSpec, partition: int) -> tuple[EdgeChunk, 
     Parameters
     ----------
     frame : pandas DataFrame, pyarrow Table or NumPy array of shape (rows, 2 or 3)
+        Or a DgraphError: why there is none.
     spec : ChunkSpec
     partition : int
 
@@ -110,6 +111,8 @@ def make_chunk(frame: Any, spec: ChunkSpec, partition: int) -> tuple[EdgeChunk, 
     """
     receipt = Receipt(partition)
     try:
+        if isinstance(frame, DgraphError):
+            raise frame
         return _make_chunk(frame, spec, receipt), receipt
     except DgraphError as error:
         receipt.error = error

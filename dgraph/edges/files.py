@@ -118,7 +118,7 @@ class File:
 
     def line_of(self, byte: int) -> int:
         """Return the number of the line, from 1 on, in which a byte of :meth:`read` stands."""
-        before = self.read()[:byte]
+        before = self.head(byte)[:byte]
         return 1 + (before.count(b"\n") or before.count(b"\r"))
 
     def lines(self, start: int, stop: int, exact: bool) -> tuple[bytes, int]:

@@ -11,8 +11,8 @@ to find out that it is not used.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dask.array as da
@@ -25,7 +25,7 @@ from dgraph.edges.matrices import entries
 from dgraph.edges.networks import network_edges, network_vertices
 from dgraph.edges.parts import as_table, column_names, cut_rows, select
 from dgraph.edges.roles import find_columns
-from dgraph.edges.sources import Files, open_edges
+from dgraph.edges.sources import EdgeSource, Files, open_edges, source_of
 from dgraph.edges.vertex_inputs import VertexInput, range_input, vertex_input
 from dgraph.errors import EdgeTypeError, EdgeValueError, OptionError
 
@@ -55,6 +55,8 @@ class EdgeInput:
     vertices : list of VertexInput
         Vertices that are declared, by the input itself or by the user. Empty: those that the
         edges name.
+    chosen : mapping of str to str
+        What was decided when files were read, and why.
     """
 
     form: str
@@ -62,6 +64,7 @@ class EdgeInput:
     parts: list[Any]
     directed: bool
     vertices: list[VertexInput]
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def weighted(self) -> bool:
@@ -140,6 +143,8 @@ def edge_input(
 
 def _describe(edges: Any, wanted: _Wanted) -> EdgeInput:
     if isinstance(edges, dd.DataFrame):
+        if (source := source_of(edges)) is not None:
+            return _from_source(source, wanted, "edges that read_edges reads")
         return _from_dask_frame(edges, wanted, "a Dask DataFrame")
     if isinstance(edges, da.Array):
         return _from_dask_array(edges, wanted)
@@ -181,6 +186,17 @@ def _from_dask_frame(edges: dd.DataFrame, wanted: _Wanted, form: str) -> EdgeInp
     chosen = [names[at] for at in positions]
     parts = edges[chosen].to_delayed(optimize_graph=True)
     return EdgeInput(form, _spec(chosen), parts, bool(wanted.directed), [])
+
+
+def _from_source(source: EdgeSource, wanted: _Wanted, form: str) -> EdgeInput:
+    """Read the frame of files; what is wrong with them comes as a value, not out of a task."""
+    read = _from_dask_frame(source.frame, wanted, form)
+    if source.readers:
+        names = list(source.frame.columns)
+        at = find_columns(names, wanted.source, wanted.target, wanted.weight)
+        spec = replace(read.spec, source=at[0], target=at[1], weight=[*at, None][2])
+        read = replace(read, parts=source.parts(), spec=spec)
+    return replace(read, chosen=source.chosen)
 
 
 def _from_dask_array(edges: da.Array, wanted: _Wanted) -> EdgeInput:
@@ -285,7 +301,7 @@ def _from_path(files: Files, wanted: _Wanted) -> EdgeInput:
                 f"{kind}: leave directed= out"
             )
         wanted = replace(wanted, directed=found.directed)
-    read = _from_dask_frame(found.frame, wanted, str(form))
+    read = _from_source(found, wanted, str(form))
     if found.vertices is None:
         return read
     return replace(read, vertices=[vertex_input(found.vertices)])

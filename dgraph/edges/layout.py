@@ -7,12 +7,13 @@ DIMACS files are delimited text whose preamble tells the layout.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from dgraph.arguments import integer, optional_flag
 from dgraph.edges.files import File
+from dgraph.edges.header import Decision, find_header, is_number
 from dgraph.edges.preamble import Matrix, read_dimacs, read_matrix_market
 from dgraph.edges.scan import WHITESPACE, fields_of
 from dgraph.errors import EdgeValueError, OptionError
@@ -20,6 +21,7 @@ from dgraph.errors import EdgeValueError, OptionError
 __all__ = ["Columns", "Layout", "find_layout"]
 
 Columns = Sequence[int | str | None]
+Rows = list[list[bytes]]
 
 BOM = b"\xef\xbb\xbf"
 _COMMENTS = (ord("#"), ord("%"))
@@ -33,20 +35,8 @@ _SEPARATORS = {
 }  # fmt: skip
 # Candidates for a separator; of those that fit equally well, the first in this order is taken.
 _GUESSES = {"csv": b",;\t ", "tsv": b"\t,; ", "el": b" \t,;", "wel": b" \t,;", "txt": b"\t;, "}
-_PAIRS = (
-    ("source", "target"),
-    ("src", "dst"),
-    ("src", "dest"),
-    ("source", "destination"),
-    ("from", "to"),
-    ("source_id", "target_id"),
-    ("sourceid", "targetid"),
-    ("fromnodeid", "tonodeid"),
-    ("node1", "node2"),
-)
 # What programs write for a weight that is missing.
 MISSING = frozenset({"", "na", "n/a", "null", "none", "nan", "<na>"})
-_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +61,8 @@ class Layout:
         What a self-describing file says of itself.
     empty : bool
         Whether there is no line of data, so that the file tells nothing.
+    chosen : mapping of str to str
+        What was decided, and why.
     """
 
     begin: int
@@ -81,6 +73,7 @@ class Layout:
     names: tuple[str, ...] = ()
     matrix: Matrix | None = None
     empty: bool = False
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def weighted(self) -> bool:
@@ -110,13 +103,15 @@ def find_layout(
     head, lines = _first_lines(file, b"#%")
     if file.format == "mtx" and head.lower().startswith(b"%%matrixmarket"):
         return _matrix_market(*read_matrix_market(head, file.path))
-    separator = _separator(sep, file, [line for line, _ in lines])
+    texts = [line for line, _ in lines]
+    separator, chosen = _separator(sep, file, texts)
     rows = [fields_of(line, separator) for line, _ in lines]
     if not rows:
         weight = 2 if file.format == "wel" else -1
-        return Layout(0, separator, (0, 1, weight), (2, _ANY), empty=True)
+        return Layout(0, separator, (0, 1, weight), (2, _ANY), empty=True, chosen=chosen)
     by_name = any(isinstance(column, str) for column in columns or ())
-    if _has_header(header, by_name, [fields for fields, _ in rows], like):
+    named = _header(header, by_name, [fields for fields, _ in rows], texts, like)
+    if named.names:
         names = tuple(_text(field, file) for field in rows.pop(0)[0])
         begin = lines[0][1]
     else:
@@ -124,14 +119,14 @@ def find_layout(
     empty = not rows
     width = len(names) or _width(rows)
     positions = _default_columns(names, [fields for fields, _ in rows], file)
-    if columns is None:
-        return Layout(
-            begin, separator, positions, (max(width, 2),) * 2, names=names, empty=empty
-        )
-    positions = _named_columns(columns, positions, names, file)
+    bounds = (max(width, 2), max(width, 2))
+    if columns is not None:
+        positions = _named_columns(columns, positions, names, file)
+        bounds = (max(positions) + 1, _ANY)
     return Layout(
-        begin, separator, positions, (max(positions) + 1, _ANY), names=names, empty=empty
-    )
+        begin, separator, positions, bounds, names=names, empty=empty,
+        chosen={**chosen, "header": named.why},
+    )  # fmt: skip
 
 
 def _head(file: File, least: int) -> tuple[bytes, bool]:
@@ -163,18 +158,23 @@ def _data_lines(head: bytes, comments: bytes) -> Iterator[tuple[bytes, int]]:
             yield line, match.end()
 
 
-def _separator(sep: str | None, file: File, lines: list[bytes]) -> int:
+def _separator(
+    sep: str | None, file: File, lines: Sequence[bytes]
+) -> tuple[int, dict[str, str]]:
+    """Return the separator, and what it is and why in words."""
     if sep is not None:
         if not isinstance(sep, str) or sep not in _SEPARATORS:
             allowed = ", ".join(map(repr, _SEPARATORS))
             raise OptionError(f"sep must be one of {allowed}, not {sep!r}")
-        return _SEPARATORS[sep]
-    guesses = _GUESSES.get(file.format, _GUESSES["txt"])
+        return _SEPARATORS[sep], {"separator": f"{sep!r}: as sep= says"}
 
     def fit(separator: int) -> int:
         return sum(_pairs_up(line, separator) for line in lines)
 
-    return max(guesses, key=fit)  # the first of equals
+    best = max(_GUESSES.get(file.format, _GUESSES["txt"]), key=fit)  # the first of equals
+    word = "blanks" if best == WHITESPACE else repr(chr(best))
+    why = f"{word}: cuts {fit(best)} of the first {len(lines)} lines into two fields or more"
+    return best, {"separator": why}
 
 
 def _pairs_up(line: bytes, separator: int) -> bool:
@@ -182,34 +182,21 @@ def _pairs_up(line: bytes, separator: int) -> bool:
     return len([field for field in fields if field]) >= 2
 
 
-def _is_number(field: bytes) -> bool:
-    return _NUMBER.fullmatch(field) is not None
-
-
-def _has_header(
-    header: bool | None, by_name: bool, rows: list[list[bytes]], like: Layout | None
-) -> bool:
-    if header is not None:
-        header = bool(optional_flag("header", header))
-        if by_name and not header:
-            raise OptionError("columns= has names, but header=False: give positions")
-        return header
-    first, others = rows[0], rows[1:]
-    names = [field.decode("utf-8", "replace") for field in first]
-    if by_name or (like is not None and like.names and list(like.names) == names):
-        return True
-    if any(map(_is_number, first)):
-        return False
-    lower = {name.strip().lower() for name in names}
-    if any(lower.issuperset(pair) for pair in _PAIRS):
-        return True
-    return any(_is_numeric(others, column) for column, field in enumerate(first) if field)
-
-
-def _is_numeric(rows: list[list[bytes]], column: int) -> bool:
-    """Tell whether a column holds numbers and nothing else."""
-    fields = [row[column] for row in rows if len(row) > column and row[column]]
-    return bool(fields) and all(map(_is_number, fields))
+def _header(
+    header: bool | None, by_name: bool, rows: Rows, lines: Sequence[bytes], like: Layout | None
+) -> Decision:
+    """Decide whether the first line holds names: the user says so, another file, or it does."""
+    said = optional_flag("header", header)
+    if by_name and said is False:
+        raise OptionError("columns= has names, but header=False: give positions")
+    if said is not None:
+        return Decision(said, f"{'names' if said else 'none'}: as header= says")
+    if by_name:
+        return Decision(True, "names: columns are chosen by name")
+    names = [field.decode("utf-8", "replace") for field in rows[0]]
+    if like is not None and like.names and list(like.names) == names:
+        return Decision(True, "names: the same line is the header of another file")
+    return find_header(rows, lines)
 
 
 def _width(rows: list[tuple[list[bytes], int]]) -> int:
@@ -235,7 +222,7 @@ def _default_columns(
         return source, target, lower.index("weight")
     words = [row[weight] for row in rows if len(row) > weight >= 0]
     known = [word for word in words if word.decode("latin-1").lower() not in MISSING]
-    return source, target, weight if known and _is_number(known[0]) else -1
+    return source, target, weight if known and is_number(known[0]) else -1
 
 
 def _named_columns(

@@ -241,8 +241,9 @@ def tally(
     """Add the fields of one column to what has been seen of it.
 
     `seen` holds: missing fields; fields that are no canonical integers; the smallest negative
-    integer or 0; where the first integer stands that is too large, -1 for nowhere. `high` holds
-    the largest integer or 0.
+    integer or 0; where the first integer stands that is too large, -1 for nowhere; where the
+    first field stands that is no canonical integer, and its length. `high` holds the largest
+    integer or 0.
     """
     for row in range(rows):
         length = sizes[row, role] >> 2
@@ -254,6 +255,8 @@ def tally(
             if seen[3] < 0:
                 seen[3] = starts[row, role]
         elif form != CANONICAL:
+            if seen[1] == 0:
+                seen[4], seen[5] = starts[row, role], length
             seen[1] += 1
         elif negative:
             seen[2] = min(seen[2], -np.int64(magnitude))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import dask.dataframe as dd
+from dask.delayed import delayed
 
 from dgraph.edges import adjacency, ldbc
 from dgraph.edges.blocks import Block
@@ -17,12 +18,16 @@ from dgraph.edges.layout import Columns, Layout, find_layout
 from dgraph.edges.matrices import parse_matrix, read_npz, shape_of_npz, symmetry_of
 from dgraph.edges.metis import read_header, read_metis
 from dgraph.edges.parquet import open_parquet
-from dgraph.edges.run import run_all
-from dgraph.edges.survey import IdPlan
+from dgraph.edges.run import attempt, run_all
+from dgraph.edges.survey import IdPlan, describe
 from dgraph.edges.text import TextFile, empty, parse, plan_of, survey_all
 from dgraph.errors import EdgeValueError, OptionError
+from dgraph.events import Note, notify
 
-__all__ = ["EdgeSource", "Files", "open_edges"]
+__all__ = ["EdgeSource", "Files", "open_edges", "remember", "source_of"]
+
+#: The attribute of a frame that holds its name and source; what is made of it has none.
+_KEPT = "_dgraph_source"
 
 _TEXT = ("csv", "tsv", "txt", "el", "wel", "mtx", "gr")
 
@@ -52,12 +57,34 @@ class EdgeSource:
         Whether the frame has the columns of the file under their own names.
     directed : bool or None
         Whether edges have a direction, if the files say so: properties of LDBC's.
+    readers : sequence of callable
+        Of which each returns a partition of `frame`; empty if Dask reads the files.
+    chosen : mapping of str to str
+        What was decided of separator, header and ids, and why.
     """
 
     frame: dd.DataFrame
     vertices: range | dd.DataFrame | None = None
     own_columns: bool = False
     directed: bool | None = None
+    readers: Sequence[Callable[[], Any]] = ()
+    chosen: Mapping[str, str] = field(default_factory=dict)
+
+    def parts(self) -> list[Any]:
+        """Return Dask delayed objects of the partitions, or of the errors of reading them."""
+        return [delayed(partial(attempt, reader), pure=False)() for reader in self.readers]
+
+
+def remember(source: EdgeSource) -> dd.DataFrame:
+    """Return the frame of a source, from which :func:`source_of` gets the source again."""
+    source.frame.__dict__[_KEPT] = source.frame._name, source
+    return source.frame
+
+
+def source_of(frame: dd.DataFrame) -> EdgeSource | None:
+    """Return what a frame was read from, None if it was not, or is not as it was read."""
+    name, source = frame.__dict__.get(_KEPT, ("", None))
+    return source if name == frame._name else None  # it can be changed in place
 
 
 def open_edges(
@@ -107,7 +134,9 @@ def open_edges(
     else:
         source = _open_npz(files, half, weighted)
     known = {name: dtype for name, dtype in wanted.items() if name in source.frame.columns}
-    return replace(source, frame=source.frame.astype(known)) if known else source
+    if not known:
+        return source
+    return replace(source, frame=source.frame.astype(known), readers=())
 
 
 def _family(files: Sequence[File]) -> str:
@@ -144,7 +173,7 @@ def _open_text(
     has_weight = weighted and filled[0].weighted
     texts = [TextFile.of(*each, weighted) for each in zip(files, layouts, strict=True)]
     declared = ldbc.vertex_texts(files)
-    texts, declared, plan = _plan(texts, declared, wanted)
+    texts, declared, plan, ids = _plan(texts, declared, wanted)
     readers = [reader for text in texts for reader in _readers(text, plan, has_weight, half)]
     matrices = [layout.matrix for layout in layouts]
     vertices: range | dd.DataFrame | None = None
@@ -152,19 +181,39 @@ def _open_text(
         vertices = range(1, 1 + max(matrix.size for matrix in matrices if matrix is not None))
     elif declared:
         vertices = _vertices(ldbc.read_vertices, declared, plan)
-    return EdgeSource(_frame(readers, empty(plan, has_weight)), vertices)
+    chosen = {**_choices(files, layouts), "ids": ids}
+    told = "; ".join(f"{what}: {why}" for what, why in chosen.items())
+    notify(Note(f"{files[0].path}: {told}"))
+    frame = _frame(readers, empty(plan, has_weight))
+    return EdgeSource(frame, vertices, readers=readers, chosen=chosen)
+
+
+def _choices(files: Sequence[File], layouts: Sequence[Layout]) -> dict[str, str]:
+    """Say how the first of the files was read that holds edges, and whether others differ."""
+    filled = [at for at, layout in enumerate(layouts) if not layout.empty] or [0]
+    first = layouts[filled[0]]
+    chosen = dict(first.chosen)
+    for key, why in chosen.items():
+        word = why.partition(":")[0]
+        others = sum(layouts[at].chosen[key].partition(":")[0] != word for at in filled)
+        if others:
+            chosen[key] += f" (in {files[filled[0]].path}; {others} other files differ)"
+    return chosen
 
 
 def _plan(
     texts: list[TextFile], declared: list[TextFile], wanted: Mapping[str, str]
-) -> tuple[list[TextFile], list[TextFile], IdPlan]:
-    """Find out the dtypes of ids, declared vertices included, unless they are given."""
+) -> tuple[list[TextFile], list[TextFile], IdPlan, str]:
+    """Find out the dtypes of ids, declared vertices included, unless they are given.
+
+    The last that is returned says what they were taken for, and why.
+    """
     surveys = None
     if not {"source", "target"} <= wanted.keys():
         count = len(texts)
         both, surveys = survey_all([*texts, *declared])
         texts, declared = both[:count], both[count:]
-    return texts, declared, plan_of(surveys, wanted)
+    return texts, declared, plan_of(surveys, wanted), describe(surveys)
 
 
 def _vertices(
@@ -179,14 +228,15 @@ def _open_adjacency(
     files: Sequence[File], sep: str | None, wanted: Mapping[str, str], half: bool
 ) -> EdgeSource:
     texts = [adjacency.AdjacencyFile.of(file, sep).text() for file in files]
-    texts, _, plan = _plan(texts, [], wanted)
+    texts, _, plan, ids = _plan(texts, [], wanted)
     blocks = [block for text in texts for block in text.blocks]
     if half:  # whether each edge stands at both of its ends
         sums = run_all(partial(adjacency.symmetry_of, plan=plan), blocks)
         half = sum(sums) % 2**64 == 0
     readers = [partial(adjacency.read_adjacency, block, plan, half) for block in blocks]
     vertices = _vertices(adjacency.read_vertices, texts, plan)
-    return EdgeSource(_frame(readers, empty(plan, False)), vertices)
+    frame = _frame(readers, empty(plan, False))
+    return EdgeSource(frame, vertices, readers=readers, chosen={"ids": ids})
 
 
 def _readers(
@@ -206,7 +256,8 @@ def _open_metis(files: Sequence[File], half: bool, weighted: bool) -> EdgeSource
     has_weight = weighted and all(header.weighted for header in headers)
     readers = [partial(read_metis, file, has_weight, half) for file in files]
     size = max(header.vertices for header in headers)
-    return EdgeSource(_frame(readers, empty(IdPlan(), has_weight)), range(1, size + 1))
+    frame = _frame(readers, empty(IdPlan(), has_weight))
+    return EdgeSource(frame, range(1, size + 1), readers=readers)
 
 
 def _open_npz(files: Sequence[File], half: bool, weighted: bool) -> EdgeSource:
@@ -215,7 +266,7 @@ def _open_npz(files: Sequence[File], half: bool, weighted: bool) -> EdgeSource:
     readers = [partial(read_npz, file, has_weight, half) for file in files]
     sizes = [shape.vertices for shape in shapes if shape.vertices is not None]
     vertices = range(max(sizes)) if len(sizes) == len(files) else None
-    return EdgeSource(_frame(readers, readers[0]().iloc[:0]), vertices)
+    return EdgeSource(_frame(readers, readers[0]().iloc[:0]), vertices, readers=readers)
 
 
 def _frame(readers: Sequence[Callable[[], Any]], meta: Any) -> dd.DataFrame:

@@ -18,7 +18,10 @@ from dgraph.edges.dtypes import nullable
 from dgraph.edges.scan import tally
 from dgraph.errors import EdgeValueError
 
-__all__ = ["IdPlan", "Survey", "decide", "survey"]
+__all__ = ["IdPlan", "Survey", "decide", "describe", "survey"]
+
+#: Bytes of a file that are read again to count the lines before a place in it.
+NEAR = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Survey:
         The least and the greatest of 0 and the integers.
     missing : tuple of int
         Rows without a source, and without a target.
+    text : str
+        The first id that is not written so, and its place; empty if there is none.
     too_large : str
         Names an integer that no integer dtype holds, and its place; empty if there is none.
     open_quote : bool
@@ -64,6 +69,7 @@ class Survey:
     low: int = 0
     high: int = 0
     missing: tuple[int, int] = (0, 0)
+    text: str = ""
     too_large: str = ""
     open_quote: bool = False
     wrong: str = ""
@@ -73,7 +79,7 @@ def survey(block: Block) -> Survey:
     """Look at all ids of a block."""
     scanner = Scanner(block, integers=True)
     found = Survey()
-    seen = np.array([[0, 0, 0, -1]] * 2)
+    seen = np.array([[0, 0, 0, -1, -1, 0]] * 2)
     high = np.zeros((2, 1), np.uint64)
     try:
         for rows, clean in scanner.batches():
@@ -96,7 +102,7 @@ def survey(block: Block) -> Survey:
 def _add(
     found: Survey, seen: NDArray[np.int64], high: NDArray[np.uint64], scanner: Scanner
 ) -> None:
-    missing, others, low, too_large = seen.T
+    missing, others, low, too_large = seen.T[:4]
     found.missing = int(missing[0]), int(missing[1])
     found.integers = not others.any()
     found.low = min(found.low, int(low.min()))
@@ -106,6 +112,31 @@ def _add(
         digits = re.match(rb"[+-]?\d+", bytes(scanner.buffer[where : where + 1000]))
         assert digits is not None
         found.too_large = f"{digits.group().decode()} in {scanner.place(where)}"
+    if not found.integers:
+        found.text = _first_text(seen, scanner)
+
+
+def _first_text(seen: NDArray[np.int64], scanner: Scanner) -> str:
+    """Name the first id of a block that is no integer; its line, if that is cheap to find."""
+    start, length = min((int(where), int(size)) for *_, where, size in seen if where >= 0)
+    field = bytes(scanner.buffer[start : start + min(length, 40)]).decode("utf-8", "replace")
+    if scanner.origin + start > NEAR:
+        return f"{field!r} in {scanner.block.file.path}, after byte {scanner.origin + start}"
+    return f"{field!r} in {scanner.place(start)}"
+
+
+def describe(surveys: Sequence[Survey] | None) -> str:
+    """Say what the ids were taken for, and why.
+
+    >>> describe([Survey(), Survey(integers=False, text="'NA' in line 7 of roads.csv")])
+    "strings: 'NA' in line 7 of roads.csv is not written as an integer"
+    """
+    if surveys is None:
+        return "as dtype= says"
+    text = next((each.text for each in surveys if not each.integers), None)
+    if text is None:
+        return "integers: every one of both columns is written as one"
+    return f"strings: {text} is not written as an integer"
 
 
 def decide(surveys: Sequence[Survey]) -> IdPlan:

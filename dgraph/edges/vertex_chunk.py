@@ -79,6 +79,8 @@ def make_vertex_chunk(
     """
     receipt = Receipt(partition)
     try:
+        if isinstance(part, DgraphError):
+            raise part
         return _make(part, spec, receipt), receipt
     except DgraphError as error:
         receipt.error = error
