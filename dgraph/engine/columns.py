@@ -32,6 +32,9 @@ __all__ = ["Column", "Neighbours", "Nullable", "Orders", "Plain", "to_frame"]
 
 Array = NDArray[Any]
 
+#: Results of so many vertices are made on all threads.
+LARGE = 50_000
+
 
 class Column(ABC):
     """A result for every master of a slot."""
@@ -104,6 +107,8 @@ async def to_frame(ctx: Context, shard: Shard, columns: Mapping[str, Column]) ->
     of the shard is handed out: users may write into what they get.
     """
     ctx.stage = "output"
+    if shard.num_vertices >= LARGE:  # a last superstep that was tiny left one thread awake
+        await ctx.allreduce(())
     table: dict[str, Any] = {"vertex": shard.ids.to_pandas().copy()}
     for name, column in columns.items():
         table[name] = await column.in_users_ids(ctx, shard)

@@ -258,7 +258,7 @@ class Context:
             if shared.size:
                 column = self.buffer(("bits", peer), words(shared.size), np.dtype(np.uint64))
                 if shard.prefix[peer] >= 0:
-                    _copy_prefix(bits, shared.size, column)
+                    copy_prefix(bits, shared.size, column)
                 elif shared.size * 4 > shard.masters:
                     compress_bits(bits, _mask(shard, peer), column)
                 else:
@@ -282,9 +282,12 @@ def _mask(shard: Shard, peer: int) -> NDArray[np.uint64]:
     return mask
 
 
-@nb.njit(nogil=True, cache=True)
-def _copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
-    """Copy the first `length` bits and clear the rest of the last word."""
+@nb.njit(cache=True)
+def copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
+    """Copy the first `length` bits and clear the rest of the last word.
+
+    To let the other threads in meanwhile would cost more than it takes.
+    """
     for index in range(out.size):
         out[index] = bits[index]
     if length & 63:

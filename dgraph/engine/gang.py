@@ -116,6 +116,7 @@ class _Gang:
             programs, spec.members[self.me].threads, self.links, recorder, self.why_cancelled
         )
         self.seat.hub, self.seat.recorder = hub, recorder
+        self._let_dask_finish()
         recorder.start()
         results = hub.run()
         for context in contexts.values():
@@ -123,6 +124,15 @@ class _Gang:
         first = contexts[slots[0]]
         log = recorder.log(first.stage)
         return Outcome(log, self._keep(results), first.notes)
+
+    def _let_dask_finish(self) -> None:
+        """Wait until the event loop has told the scheduler that this task runs.
+
+        In one process with the scheduler that is a millisecond of Python, which would hold up
+        every slot that wants to go on.
+        """
+        for _ in range(3):
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.plugin.loop).result()
 
     def close(self) -> None:
         """Leave the run."""

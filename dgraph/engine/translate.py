@@ -60,11 +60,11 @@ async def masters_of(
     positions = np.flatnonzero(at >= 0)
     placed = shard.dictionary.placed[at[positions]].astype(np.int64)
     owner = np.searchsorted(shard.bases, placed, side="right") - 1
-    columns = []
-    for slot in range(shard.slots):
+    columns: list[tuple[Array, ...] | None] = [None] * shard.slots
+    for slot in np.unique(owner).tolist():
         mine = owner == slot
         local = (placed[mine] - shard.bases[slot]).astype(np.int32)
-        columns.append((positions[mine], local) if local.size else None)
+        columns[slot] = positions[mine], local
     came = [some for some in await ctx.alltoall(columns, vote=[positions.size]) if some]
     if ctx.vote[0] != len(ids):
         await _refuse(ctx, ids, positions)

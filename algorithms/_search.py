@@ -1,0 +1,233 @@
+"""Kernels of breadth-first search: one level along the out-edges, or along the in-edges."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.algorithms._prefetch import prefetch
+from dgraph.shard.bits import lowest, ones
+
+__all__ = ["Search", "bottom_up", "forget", "settle", "start", "top_down"]
+
+#: Rows that a bottom-up level asks for before it reads them.
+AHEAD = 16
+
+Array = NDArray[Any]
+Bits = NDArray[np.uint64]
+_ONE = np.uint64(1)
+_SIX = np.uint64(6)
+_LOW = np.uint64(63)
+_ALL = ~np.uint64(0)
+
+
+class Search(NamedTuple):
+    """What a slot knows in the course of a search.
+
+    Parameters
+    ----------
+    level, parent : arrays over the masters
+    seen : bitmap over the local ids
+        Masters that are visited or that no edge leads to; proxies that were found here.
+    front : bitmap over the local ids
+        The frontier. Its proxies are up to date only while the search goes bottom-up.
+    filled : bitmap over the words that masters have in `front`
+        Those that are not zero: walks a frontier in ascending order at the price of its length.
+    queue : int32 array
+        Room for the frontier as a list.
+    found, found_by : arrays
+        Room for the proxies that a top-down step finds, and for the ranks of their parents.
+    """
+
+    level: NDArray[np.int32]
+    parent: Array
+    seen: Bits
+    front: Bits
+    filled: Bits
+    queue: NDArray[np.int32]
+    found: NDArray[np.int32]
+    found_by: Array
+
+
+@nb.njit(nogil=True, cache=True)
+def forget(s, reachable):  # type: ignore[no-untyped-def]
+    """Let nothing be visited; masters from `reachable` on, and padding, never will be."""
+    s.level[:] = -1
+    s.parent[:] = -1
+    s.front[:] = 0
+    s.filled[:] = 0
+    s.seen[:] = 0
+    masters = (s.level.size + 63) >> 6
+    s.seen[(reachable + 63) >> 6 : masters] = _ALL
+    if reachable & 63:
+        s.seen[reachable >> 6] = _ALL << np.uint64(reachable & 63)
+
+
+@nb.njit(cache=True)
+def start(s, sources):  # type: ignore[no-untyped-def]
+    """Let the frontier be the sources."""
+    for source in sources:
+        visit(np.uint64(source), -1, 0, s)
+
+
+@nb.njit(nogil=True, cache=True)
+def settle(met, ranks, depth, s):  # type: ignore[no-untyped-def]
+    """Take what other slots have found at `depth`: of several parents the first by rank."""
+    for i in range(met.size):
+        v = np.uint64(met[i])
+        code = -2 - ranks[i]
+        if s.level[v] < 0:
+            visit(v, code, depth, s)
+        elif s.level[v] == depth and code > s.parent[v]:
+            s.parent[v] = code
+
+
+@nb.njit(nogil=True, cache=True)
+def visit(v, code, depth, s):  # type: ignore[no-untyped-def]
+    """Let `v` be in the next frontier."""
+    s.level[v] = depth
+    s.parent[v] = code
+    add(s.seen, v)
+    add(s.front, v)
+    add(s.filled, v >> _SIX)
+
+
+@nb.njit(nogil=True, cache=True)
+def add(bits, v):  # type: ignore[no-untyped-def]
+    """Set the bit of `v`, which is unsigned: that saves a test for indices from the end."""
+    bits[v >> _SIX] |= _ONE << (v & _LOW)
+
+
+@nb.njit(nogil=True, cache=True)
+def has(bits, v):  # type: ignore[no-untyped-def]
+    """Tell whether the bit of `v` is set."""
+    return (bits[v >> _SIX] >> (v & _LOW)) & _ONE
+
+
+@nb.njit(nogil=True, cache=True)
+def drain(s):  # type: ignore[no-untyped-def]
+    """Move the frontier from the bitmap to the queue, ascending; return its length."""
+    length = 0
+    for i in range(s.filled.size):
+        while s.filled[i]:
+            word = (i << 6) + lowest(s.filled[i])
+            bits, s.front[word] = s.front[word], 0
+            while bits:
+                s.queue[length] = (word << 6) + lowest(bits)
+                length += 1
+                bits &= bits - _ONE
+            s.filled[i] &= s.filled[i] - _ONE
+    return length
+
+
+@nb.njit(nogil=True, cache=True)
+def top_down(met, ranks, depth, s, out, rank, mean):  # type: ignore[no-untyped-def]
+    """Settle the level before `depth`, then push from it along the out-edges.
+
+    Returns how many masters and proxies were found, about how many edges these have, and how
+    many edges were pushed along.
+    """
+    settle(met, ranks, depth - 1, s)
+    mine, found, edges, pushed = 0, 0, np.int64(0), np.int64(0)
+    for i in range(drain(s)):
+        u = s.queue[i]
+        pushed += np.int64(out.offsets[u + 1] - out.offsets[u])
+        for j in range(out.offsets[u], out.offsets[u + 1]):
+            v = np.uint64(out.targets[j])
+            if has(s.seen, v):
+                continue
+            if v < np.uint64(s.level.size):
+                visit(v, -2 - rank[u], depth, s)
+                mine += 1
+                edges += np.int64(out.offsets[v + _ONE] - out.offsets[v])
+            else:
+                add(s.seen, v)
+                s.found[found] = v
+                s.found_by[found] = rank[u]
+                found += 1
+    # proxies have about as many edges as the masters found with them
+    edges += found * (edges // mine if mine else mean)
+    return mine, found, edges, pushed
+
+
+@nb.njit(nogil=True, cache=True)
+def bottom_up(front, following, depth, s, into, first):  # type: ignore[no-untyped-def]
+    """Let every unseen master look for its first in-neighbour in `front`.
+
+    Rows are in ascending rank, so the first is the one that the vertex order wants. Returns how
+    many masters were found, and how many were not.
+    """
+    for word in range((s.level.size + 63) >> 6, front.size):
+        s.seen[word] |= front[word]  # never push to proxies of the frontier
+    s.filled[:] = 0
+    found, length = look_at_first(front, following, depth, s, first)
+    more = look_at_others(front, following, depth, s, into, length)
+    return found + more, length - more
+
+
+@nb.njit(nogil=True, cache=True)
+def look_at_first(front, following, depth, s, first):  # type: ignore[no-untyped-def]
+    """Visit the unseen masters whose first in-neighbour is in `front`, queue all others.
+
+    Returns how many were visited, and how many stand in the queue.
+    """
+    # Fields that a loop reads from a tuple are counted as references; variables are not.
+    level, parent, seen, queue = s.level, s.parent, s.seen, s.queue
+    found, length = 0, 0
+    for word in range((level.size + 63) >> 6):
+        unseen, new = ~seen[word], np.uint64(0)
+        base = np.uint64(word) << _SIX
+        if unseen == _ALL:  # the processor need not guess: nothing depends on what is found
+            for bit in range(np.uint64(64)):
+                u = np.uint64(first[base + bit])
+                hit = (front[u >> _SIX] >> (u & _LOW)) & _ONE
+                new |= hit << bit
+                level[base + bit] = depth if hit else -1
+                parent[base + bit] = u if hit else -1
+        else:
+            rest = unseen
+            while rest:
+                v = base + np.uint64(lowest(rest))
+                u = np.uint64(first[v])
+                if (front[u >> _SIX] >> (u & _LOW)) & _ONE:
+                    new |= rest & (~rest + _ONE)
+                    level[v] = depth
+                    parent[v] = u
+                rest &= rest - _ONE
+        rest = unseen & ~new
+        while rest:
+            queue[length] = base + np.uint64(lowest(rest))
+            length += 1
+            rest &= rest - _ONE
+        found += ones(new)
+        following[word] = new
+        if new:
+            seen[word] |= new
+            add(s.filled, np.uint64(word))
+    return found, length
+
+
+@nb.njit(nogil=True, cache=True)
+def look_at_others(front, following, depth, s, into, length):  # type: ignore[no-untyped-def]
+    """Do so with the rest of the rows of the queue; return how many masters were visited."""
+    level, parent, seen, queue = s.level, s.parent, s.seen, s.queue
+    offsets, targets = into.offsets, into.targets
+    found = 0
+    for i in range(length):
+        if i + AHEAD < length:
+            prefetch(targets, offsets[np.uint64(queue[i + AHEAD])] + _ONE)
+        v = np.uint64(queue[i])
+        for j in range(offsets[v] + _ONE, offsets[v + _ONE]):
+            u = np.uint64(targets[j])
+            if (front[u >> _SIX] >> (u & _LOW)) & _ONE:
+                level[v] = depth
+                parent[v] = u
+                add(seen, v)
+                add(following, v)
+                add(s.filled, v >> _SIX)
+                found += 1
+                break
+    return found
