@@ -224,8 +224,13 @@ class Hub:
             self.abort(_failure(error, f"superstep {self.superstep}"))
 
     def _take(self, thread: int) -> int | None:
-        """Return a slot to step: one of the thread's own, else the last of those waiting."""
+        """Return a slot to step: one of the thread's own, else the last of those waiting.
+
+        None if there is none, and the thread should sleep.
+        """
         with self._lock:
+            if self._over:
+                return None
             if self._to_do[thread]:
                 return self._to_do[thread].popleft()
             longest = max(self._to_do, key=len)
@@ -240,11 +245,12 @@ class Hub:
             return self._stepped == len(self._programs)
 
     def _deal(self) -> None:
-        """Begin the next superstep on all threads."""
+        """Begin the next superstep on all threads, or let them end."""
         with self._lock:
-            self._stepped = 0
-            for waiting, mine in zip(self._to_do, self._mine, strict=True):
-                waiting.extend(mine)
+            if not self._over:
+                self._stepped = 0
+                for waiting, mine in zip(self._to_do, self._mine, strict=True):
+                    waiting.extend(mine)
             self._wake_all()
 
     def _wake_all(self) -> None:
@@ -253,7 +259,7 @@ class Hub:
         self._sleeping.clear()
 
     def _sleep(self, thread: int) -> None:
-        while not self._alarm[thread].acquire(timeout=TICK):
+        while not self._over and not self._alarm[thread].acquire(timeout=TICK):
             self.check()
 
     def check(self) -> None:
