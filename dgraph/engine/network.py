@@ -1,0 +1,173 @@
+"""How the frames of a run travel: what the slots of a process have in common about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.exchange.hop import Hop
+from dgraph.exchange.routing.choice import MOST_SLOTS, Load, cheapest, measured
+from dgraph.exchange.routing.ground import Ground, Strategy, default_group
+from dgraph.exchange.routing.schedule import schedule
+from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
+from dgraph.topology import CostModel, Topology
+
+__all__ = ["AUTO", "Network", "find_network"]
+
+AUTO = "auto"
+
+#: What `auto` chooses among.
+CANDIDATES = ("direct", "rail", "monitor", "tree")
+
+
+class Network:
+    """The ground of a run, its routing, and the schedules of this process.
+
+    Parameters
+    ----------
+    ground : Ground
+    routing : str
+        The name of a strategy, or "auto".
+    combine : bool
+        Whether gateways combine messages, and hand values on to several slots.
+    cost : CostModel
+        What "auto" reckons with.
+    owners : sequence of int
+        For each slot the process that has it.
+    me : int
+        This process.
+
+    Examples
+    --------
+    >>> network = Network(Ground(Topology.from_fanouts([2, 2])), "monitor")
+    >>> [hop.last for hop in network.hops("monitor", False)]
+    [False, False, True]
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        routing: str,
+        combine: bool = True,
+        cost: CostModel | None = None,
+        owners: Sequence[int] = (),
+        me: int = 0,
+    ) -> None:
+        self.ground = ground
+        self.routing = routing
+        self.combine = combine
+        self.slots = ground.topology.slots
+        self._cost = cost or measured(ground.topology.height)
+        self._owners = tuple(owners) or (0,) * self.slots
+        self._me = me
+        self._strategies: dict[tuple[str, bool], Strategy] = {}
+        self._chosen: dict[Any, str] = {}
+
+    def strategy(self, name: str, backwards: bool) -> Strategy:
+        """Return a strategy of this ground."""
+        found = self._strategies.get((name, backwards))
+        if found is None:
+            found = (BACKWARDS if backwards else STRATEGIES)[name](self.ground)
+            self._strategies[name, backwards] = found
+        return found
+
+    def hops(self, name: str, backwards: bool) -> tuple[Hop, ...]:
+        """Return the stages of a strategy as this process sees them."""
+        return schedule(name, backwards, self.ground, self._owners, self._me)
+
+    @cached_property
+    def key(self) -> str:
+        """What the agreed ways of a graph depend on beside the strategy."""
+        return f"{self.ground.group} {self.ground.monitor.tolist()}"
+
+    @cached_property
+    def level(self) -> NDArray[np.int64]:
+        """The level of every two slots; only for few slots."""
+        slots = np.arange(self.slots)
+        return self.ground.topology.level(slots[:, None], slots[None, :])
+
+    def choose(
+        self, kind: str, backwards: bool, messages: int, width: float, vertices: int
+    ) -> str:
+        """Return the routing of a superstep: what is asked for, or the cheapest.
+
+        Parameters
+        ----------
+        kind : str
+            "votes" if there is nothing but votes.
+        backwards : bool
+            Whether it is a broadcast.
+        messages : int
+            About how many there will be in all; every slot must say the same.
+        width : float
+            Bytes of a message.
+        vertices : int
+            To, or from, how many; 0 if messages are not combined.
+        """
+        if self.routing != AUTO:
+            return self.routing
+        spread = len(set(self._owners)) > 1
+        if self.slots > MOST_SLOTS:
+            return "tree"
+        if kind == "votes" and not spread:
+            return "direct"
+        size = 1 << int(messages).bit_length()
+        key = backwards, size, width, vertices
+        name = self._chosen.get(key)
+        if name is None:
+            load = Load(size, width, vertices, spread)
+            flat = self.ground.topology.height < 2
+            names = CANDIDATES[:-1] if flat else CANDIDATES
+            name = cheapest(names, backwards, self.ground, self._cost, load)
+            self._chosen[key] = name
+        return name
+
+
+def find_network(
+    routing: str,
+    combine: bool,
+    cost: Any,
+    topology: Topology,
+    scores: Sequence[int] = (),
+    owners: Sequence[int] = (),
+    me: int = 0,
+) -> Network | None:
+    """Return the network of a run; None if every frame goes straight to its target.
+
+    Parameters
+    ----------
+    routing : str
+    combine : bool
+    cost : CostModel, str, mapping or None
+        See :meth:`CostModel.of`. None: "auto" reckons with what was measured between
+        processes and hosts, and only where the topology has a level above the host.
+    topology : Topology
+    scores : sequence of int
+        For the election of monitors; see :mod:`dgraph.exchange.routing.monitors`.
+    owners : sequence of int
+        For each slot its process.
+    me : int
+
+    Examples
+    --------
+    >>> find_network("auto", True, None, Topology.from_fanouts([4, 2])) is None
+    True
+    >>> find_network("auto", True, "decade", Topology.from_fanouts([4, 2])).routing
+    'auto'
+    """
+    if routing == "direct" or topology.height == 0:
+        return None
+    if routing == AUTO and cost is None and topology.height < 2:
+        return None
+    model = None if cost is None else CostModel.of(cost, topology.height)
+    if routing == AUTO and model is None:
+        model = measured(topology.height)
+    group = default_group(topology, model)
+    if group is None and routing != "tree":
+        return None
+    ground = Ground(topology, group or 0, tuple(int(score) for score in scores))
+    return Network(ground, routing, combine, model, owners, me)

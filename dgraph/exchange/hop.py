@@ -1,0 +1,35 @@
+"""One stage of a routed superstep, as one process sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Hop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One stage of a routed superstep, as one process sees it.
+
+    Parameters
+    ----------
+    stage : int
+    last : bool
+        Whether the superstep ends with this stage.
+    to, come : frozenset of int
+        The processes to send to, and those from which something will come.
+    adds : frozenset of int
+        Those of which the vote is added to the own one.
+    takes : int
+        The one whose vote replaces the own one; -1 for none.
+    fresh : bool
+        Begin again with the votes of the own slots.
+    """
+
+    stage: int
+    last: bool
+    to: frozenset[int] = frozenset()
+    come: frozenset[int] = frozenset()
+    adds: frozenset[int] = frozenset()
+    takes: int = -1
+    fresh: bool = False

@@ -1,0 +1,181 @@
+"""Which routing is the cheapest for a superstep, from figures that every slot shares.
+
+The estimate is of the time that passes: the sum over the stages of what the most loaded slot,
+or the most loaded link above a domain, spends on the frames that it sends or receives. The
+slots of a domain share the link above it: without that monitor could never win against rail,
+which sends as many bytes across and more frames, but spreads them over all slots.
+
+Messages are taken for spread evenly. Of M messages that meet on their way to N vertices,
+N M / (N + M) are left. All slots come to the same choice, for the arithmetic is that of IEEE
+754 without any function of a library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.exchange.routing.ground import Ground, positions
+from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
+from dgraph.topology import CostModel
+
+__all__ = ["HEAD", "MOST_SLOTS", "Load", "cheapest", "estimate", "measured"]
+
+Numbers = NDArray[np.int64]
+
+#: Bytes of a frame without messages.
+HEAD = 72
+
+#: Seconds that a stage costs beside its frames: measured, between threads of a process.
+STAGE = 3e-5
+
+#: Another routing has to be so much cheaper than direct.
+GAIN = 0.9
+
+#: With more slots no estimate is made.
+MOST_SLOTS = 1024
+
+#: Seconds per frame and per byte between threads of a process, over a Unix socket, and over
+#: Dask's tcp comm between hosts; a level above is taken to cost twice as much.
+ALPHA = (1e-6, 5e-6, 3.3e-4)
+BETA = (1e-10, 1.25e-10, 1.25e-9)
+
+
+class Load(NamedTuple):
+    """What a superstep has to carry.
+
+    Parameters
+    ----------
+    messages : int
+        Between slots, in all.
+    width : float
+        Bytes of each.
+    vertices : int
+        To how many vertices, in all; 0 if messages cannot be combined.
+    always : bool
+        Whether frames are sent on every link, for votes.
+    """
+
+    messages: int
+    width: float
+    vertices: int = 0
+    always: bool = False
+
+
+class Stage(NamedTuple):
+    """The links of a stage: ends, pairs (source, target) that use it, targets, and level."""
+
+    here: Numbers
+    there: Numbers
+    pairs: Numbers
+    targets: Numbers
+    level: Numbers
+
+
+def measured(height: int) -> CostModel:
+    """Return the costs of process, host and network as they were measured on one machine.
+
+    Examples
+    --------
+    >>> measured(1).alpha
+    (1e-06, 5e-06)
+    """
+    more = [2.0**k for k in range(1, max(height - 1, 1))]
+    alpha = ALPHA + tuple(ALPHA[-1] * factor for factor in more)
+    beta = BETA + tuple(BETA[-1] * factor for factor in more)
+    return CostModel(alpha[: height + 1], beta[: height + 1])
+
+
+def cheapest(
+    names: Iterable[str], backwards: bool, ground: Ground, cost: CostModel, load: Load
+) -> str:
+    """Return the name of the routing with the lowest estimate.
+
+    Examples
+    --------
+    >>> from dgraph.topology import Topology
+    >>> ground = Ground(Topology.from_fanouts([8, 4]))
+    >>> far = CostModel((1e-6, 1e-4), (1e-10, 1e-8))
+    >>> cheapest(("direct", "rail", "monitor"), False, ground, far, Load(100, 8))
+    'monitor'
+    """
+    estimates = {name: estimate(name, backwards, ground, cost, load) for name in names}
+    best = min(estimates, key=lambda name: estimates[name])
+    direct = estimates.get("direct", float("inf"))
+    return best if estimates[best] < GAIN * direct else "direct"
+
+
+def estimate(name: str, backwards: bool, ground: Ground, cost: CostModel, load: Load) -> float:
+    """Return the seconds that a superstep takes on the links.
+
+    Examples
+    --------
+    >>> from dgraph.topology import Topology
+    >>> ground = Ground(Topology.from_fanouts([2, 2]))
+    >>> cost = CostModel((1e-6, 1e-4), (0, 0))
+    >>> [round(estimate(name, False, ground, cost, Load(10**9, 8)), 6)
+    ...  for name in ("direct", "rail", "monitor")]
+    [0.00043, 0.000261, 0.000192]
+    """
+    total = 0.0
+    for stage in _stages(name, backwards, ground):
+        total += STAGE + _busiest(stage, ground, cost, load)
+    return total
+
+
+def _busiest(stage: Stage, ground: Ground, cost: CostModel, load: Load) -> float:
+    """Return what the most loaded slot or link spends in a stage."""
+    if stage.here.size == 0:
+        return 0.0
+    slots = ground.topology.slots
+    messages = load.messages * stage.pairs / (slots * max(slots - 1, 1))
+    if load.vertices:
+        room = load.vertices * stage.targets / slots
+        merged = messages * room / (messages + room)
+        messages = np.where(stage.pairs > stage.targets, merged, messages)
+    frames = np.ones(messages.size) if load.always else messages / (1 + messages)
+    alpha, beta = np.array(cost.alpha)[stage.level], np.array(cost.beta)[stage.level]
+    seconds = alpha * frames + beta * (load.width * messages + HEAD * frames)
+    most = 0.0
+    for ends in (stage.here, stage.there):
+        most = max(most, float(np.bincount(ends, seconds).max()))
+        for level in range(1, ground.topology.height + 1):
+            above = stage.level >= level
+            if above.any():
+                domain = ground.topology.domain_of(level - 1)[ends[above]]
+                most = max(most, float(np.bincount(domain, seconds[above]).max()))
+    return most
+
+
+@lru_cache(maxsize=32)
+def _stages(name: str, backwards: bool, ground: Ground) -> list[Stage]:
+    strategy = (BACKWARDS if backwards else STRATEGIES)[name](ground)
+    slots = np.arange(ground.topology.slots)
+    source, target = (some.ravel() for some in np.meshgrid(slots, slots))
+    source, target = source[source != target], target[source != target]
+    where = positions(strategy, source, target)
+    return [_stage(a, b, source, target, ground, backwards) for a, b in pairwise(where)]
+
+
+def _stage(
+    here: Numbers,
+    there: Numbers,
+    source: Numbers,
+    target: Numbers,
+    ground: Ground,
+    backwards: bool,
+) -> Stage:
+    slots = ground.topology.slots
+    moved = here != there
+    # what meets is to one target (or parts, on the way back: from one source)
+    ends = (source if backwards else target)[moved]
+    link, pairs = np.unique(here[moved] * slots + there[moved], return_counts=True)
+    both = np.unique((here[moved] * slots + there[moved]) * slots + ends)
+    targets = np.unique(both // slots, return_counts=True)[1]
+    here, there = link // slots, link % slots
+    return Stage(here, there, pairs, targets, ground.topology.level(here, there))

@@ -1,0 +1,150 @@
+"""Which processes exchange in each stage of a routed superstep, and how their votes add up.
+
+A process sends to another one in a stage only if some message could go that way, and waits for
+no other process. So an expensive link is used by the gateways alone. The votes ride along:
+after the last stage every process has the total, in which every vote counts once::
+
+    monitor   stage 0  inside the group: every process adds up the votes of its group
+              stage 1  gateways add those of the other groups
+              stage 2  the others take over the gateway's total
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import islice, pairwise, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.exchange.hop import Hop
+from dgraph.exchange.routing.ground import Ground, positions
+from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
+
+__all__ = ["alone", "schedule"]
+
+#: Links of a stage: pairs of processes.
+Links = set[tuple[int, int]]
+
+#: Which links of a stage carry votes that are added.
+RULES = ("all", "far", "near")
+
+#: So many sequences of rules are tried before the last stage joins all processes.
+TRIES = 100
+
+
+def alone(stages: int) -> tuple[Hop, ...]:
+    """Return the schedule of a process that has all slots.
+
+    Examples
+    --------
+    >>> [hop.last for hop in alone(2)]
+    [False, True]
+    """
+    return tuple(Hop(stage, stage == stages - 1) for stage in range(stages))
+
+
+@lru_cache(maxsize=64)
+def schedule(
+    name: str, backwards: bool, ground: Ground, owners: tuple[int, ...], me: int
+) -> tuple[Hop, ...]:
+    """Return the stages of a strategy as a process sees them.
+
+    Parameters
+    ----------
+    name : str
+        Of the strategy.
+    backwards : bool
+        Whether its ways are gone backwards.
+    ground : Ground
+    owners : tuple of int
+        For each slot the process that has it.
+    me : int
+        The process.
+
+    Examples
+    --------
+    >>> from dgraph.topology import Topology
+    >>> ground = Ground(Topology.from_fanouts([2, 2]))
+    >>> [sorted(hop.come) for hop in schedule("monitor", False, ground, (0, 1, 2, 3), 1)]
+    [[0], [], [0]]
+    """
+    strategy = (BACKWARDS if backwards else STRATEGIES)[name](ground)
+    processes = max(owners) + 1
+    if processes == 1:
+        return alone(strategy.stages)
+    owner, slots = np.array(owners), np.arange(len(owners))
+    where = positions(strategy, *(some.ravel() for some in np.meshgrid(slots, slots)))
+    links = [_links(owner[a], owner[b]) for a, b in pairwise(where)]
+    group = ground.groups.group[np.unique(owner, return_index=True)[1]]
+    votes = _plan_votes(links, group, processes)
+    if votes is None:
+        links[-1] = {(a, b) for a in range(processes) for b in range(processes) if a != b}
+    hops = []
+    for stage, pairs in enumerate(links):
+        come = frozenset(a for a, b in pairs if b == me)
+        last = stage == len(links) - 1
+        adds, takes = (come if last else (), -1) if votes is None else votes[stage][me]
+        hops.append(
+            Hop(
+                stage,
+                last,
+                frozenset(b for a, b in pairs if a == me),
+                come,
+                frozenset(adds),
+                takes,
+                last and votes is None,
+            )
+        )
+    return tuple(hops)
+
+
+def _links(here: NDArray[np.int64], there: NDArray[np.int64]) -> Links:
+    pairs = np.unique(np.stack([here, there], axis=1)[here != there], axis=0)
+    return {(a, b) for a, b in pairs.tolist()}
+
+
+Votes = list[list[tuple[Sequence[int], int]]]
+
+
+def _plan_votes(links: list[Links], group: NDArray[np.int64], processes: int) -> Votes | None:
+    """Return for each stage and process whose votes it adds, or takes over; None: no way.
+
+    Examples
+    --------
+    >>> both = {(0, 1), (1, 0)}
+    >>> _plan_votes([both], np.array([0, 1]), 2)
+    [[([1], -1), ([0], -1)]]
+    """
+    for rules in islice(product(RULES, repeat=len(links)), TRIES):
+        known = [1 << process for process in range(processes)]  # of whom it has the votes
+        votes: Votes = []
+        for pairs, rule in zip(links, rules, strict=True):
+            kept = [(a, b) for a, b in sorted(pairs) if _fits(rule, group[a] == group[b])]
+            stage, known = _add_votes(kept, known)
+            votes.append(stage)
+        if all(some == (1 << processes) - 1 for some in known):
+            return votes
+    return None
+
+
+def _fits(rule: str, near: bool) -> bool:
+    return rule == "all" or (rule == "near") == bool(near)
+
+
+def _add_votes(
+    pairs: Iterable[tuple[int, int]], known: Sequence[int]
+) -> tuple[list[tuple[Sequence[int], int]], list[int]]:
+    """Let every process add what it does not know, or take over what knows more."""
+    after = list(known)
+    adds: list[list[int]] = [[] for _ in known]
+    takes = [-1] * len(known)
+    for a, b in pairs:
+        if after[b] & known[a] == 0:
+            adds[b].append(a)
+            after[b] |= known[a]
+        elif after[b] & ~known[a] == 0 and after[b] != known[a]:
+            takes[b], adds[b] = a, []
+            after[b] = known[a]
+    return list(zip(adds, takes, strict=True)), after
