@@ -172,6 +172,7 @@ def test_drawing() -> None:
         lambda: CostModel((1.0,), (1.0, 2.0)),
         lambda: CostModel((-1.0,), (1.0,)),
         lambda: CostModel.of("cheap", 2),
+        lambda: CostModel.of("probed", 2),
         lambda: CostModel.of({"alpha": [1], "beta": [1]}, 1),
         lambda: CostModel.of({"alpha": [1]}, 0),
     ],

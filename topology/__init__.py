@@ -22,18 +22,35 @@ array([0, 1, 2])
 
 from __future__ import annotations
 
-from dgraph.topology.cost import CostModel, pair_costs
+from importlib import import_module
+from typing import Any
+
+from dgraph.topology.cost import CostModel, com_cost, pair_costs, theta
 from dgraph.topology.groups import Groups
 from dgraph.topology.host import host_key, whereabouts
+from dgraph.topology.probed import Probe
 from dgraph.topology.reading import Reading
 from dgraph.topology.tree import Topology
 
 __all__ = [
     "CostModel",
     "Groups",
+    "Probe",
     "Reading",
     "Topology",
+    "com_cost",
     "host_key",
     "pair_costs",
+    "probe",
+    "theta",
     "whereabouts",
 ]
+
+
+def probe(client: Any = None, **options: Any) -> Any:
+    """Measure latency and rate of a cluster by level and transport.
+
+    Takes the options of `dgraph.engine.probe.probe` and returns a `Probe`.
+    """
+    # The engine is above this layer, so it is named where it is used.
+    return import_module("dgraph.engine.probe").probe(client, **options)

@@ -2,6 +2,9 @@
 
 The work of a superstep on the links is the sum over levels of ``alpha[l] * frames[l] + beta[l]
 * bytes[l]``. It is a sum over all slots, not the time that passes.
+
+TuCOMM's ComCost of two slots is `com_cost`, and `pair_costs` what it is by level where all
+domains cost alike; YH-Light's objective is `theta`.
 """
 
 from __future__ import annotations
@@ -11,14 +14,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dgraph.errors import OptionError
+from dgraph.topology.probed import Probe, kept
 from dgraph.topology.tree import Topology
 
 #: Relative costs by level; a level beyond the last grows by the last ratio. decade: YH-Light's
 #: example. tianhe: TuCOMM's measurement, across shelves 2 times, across racks 15 times.
 PRESETS = {"decade": (1.0, 10.0, 100.0), "tianhe": (1.0, 2.0, 15.0)}
+
+#: Seconds per frame and per byte by level. cloud: racks of machines with 10 Gbit/s cards, by
+#: orders of magnitude: threads of a process, a host, a rack, racks joined three to one, zones.
+SECONDS = {
+    "cloud": (
+        (1e-6, 5e-6, 5e-5, 1e-4, 1e-3),
+        (0.0, 1 / 8e9, 1 / 1.25e9, 1 / 0.4e9, 1 / 0.1e9),
+    )
+}
+
+PROBED = "probed"
 
 # A Unix socket between two processes of one machine (2 cores, 2026): what level 0 of a preset
 # costs.
@@ -65,22 +80,45 @@ class CostModel:
 
     @classmethod
     def of(
-        cls, cost: CostModel | str | Mapping[str, Sequence[float]], height: int
+        cls,
+        cost: CostModel | Probe | str | Mapping[str, Sequence[float]],
+        tree: Topology | int,
     ) -> CostModel:
-        """Return the model that a user names, for a tree of this height.
+        """Return the model that a user names, for a tree.
 
         Parameters
         ----------
-        cost : CostModel, str or mapping
-            A model, the name of a preset, or ``{"alpha": [...], "beta": [...]}``.
-        height : int
-            Height of the tree; the model must have a figure for each of its levels.
+        cost : CostModel, Probe, str or mapping
+            A model; the name of a preset; "probed": what `dgraph.topology.probe` has measured
+            on the hosts of the tree; a file that it wrote; or ``{"alpha": [...], "beta":
+            [...]}``.
+        tree : Topology or int
+            The tree, or its height; the model must have a figure for each of its levels.
+
+        Raises
+        ------
+        OptionError
+            If there is no such preset, or figures are missing.
+        TopologyFileError
+            If there is no such file, or no probe of these hosts.
 
         Examples
         --------
         >>> CostModel.of("tianhe", 2).relative()
         (1.0, 2.0, 15.0)
         """
+        height = tree if isinstance(tree, int) else tree.height
+        if isinstance(cost, str) and cost == PROBED:
+            if isinstance(tree, int):
+                raise OptionError(
+                    'expected the topology, of whose hosts the costs are "probed", got its '
+                    "height: pass the Topology"
+                )
+            cost = kept(tree)
+        if isinstance(cost, str) and cost.endswith(".json"):
+            cost = Probe.read(cost)
+        if isinstance(cost, Probe):
+            return cls.from_probe(cost, height)
         if isinstance(cost, str):
             return cls.preset(cost, height)
         if isinstance(cost, Mapping):
@@ -101,18 +139,41 @@ class CostModel:
         >>> [f"{a:.0e}" for a in CostModel.preset("decade", 3).alpha]
         ['5e-06', '5e-05', '5e-04', '5e-03']
         """
-        if name not in PRESETS:
-            raise OptionError(
-                f"expected a cost preset of {', '.join(PRESETS)}, got {name!r}; "
-                'or give {"alpha": [...], "beta": [...]}'
+        alpha: tuple[float, ...]
+        beta: tuple[float, ...]
+        if name in SECONDS:
+            alpha, beta = SECONDS[name]
+        elif name in PRESETS:
+            alpha, beta = (
+                tuple(base * unit for unit in PRESETS[name]) for base in (_ALPHA, _BETA)
             )
-        units = list(PRESETS[name])
-        while len(units) <= height:
-            units.append(units[-1] * units[-1] / units[-2])
-        units = units[: height + 1]
-        return cls(
-            tuple(_ALPHA * unit for unit in units), tuple(_BETA * unit for unit in units)
-        )
+        else:
+            raise OptionError(
+                f"expected a cost preset of {', '.join([*PRESETS, *SECONDS])}, "
+                f'"{PROBED}" or a .json file of a probe, got {name!r}; or give '
+                '{"alpha": [...], "beta": [...]}'
+            )
+        return cls(_extended(alpha, height), _extended(beta, height))
+
+    @classmethod
+    def from_probe(cls, probe: Probe | str, height: int | None = None) -> CostModel:
+        """Return what was measured, the level's best transport at each level.
+
+        Parameters
+        ----------
+        probe : Probe or path
+        height : int, optional
+            Default: that of the probe.
+
+        Examples
+        --------
+        >>> from dgraph.topology.probed import Link
+        >>> unix = Link(0, "unix", (0, 1), (1, 64), (5e-6, 6e-6), 5e-6, 1e-9)
+        >>> CostModel.from_probe(Probe(0, ("a",), (unix,)))
+        CostModel(alpha=(5e-06,), beta=(1e-09,))
+        """
+        found = probe if isinstance(probe, Probe) else Probe.read(probe)
+        return cls(*found.costs(found.height if height is None else height))
 
     def relative(self) -> tuple[float, ...]:
         """Return the cost of a frame by level as a multiple of level 0's.
@@ -168,6 +229,20 @@ class CostModel:
         return None
 
 
+def _extended(costs: Sequence[float], height: int) -> tuple[float, ...]:
+    """Return costs for all levels; beyond the last they grow by the last ratio.
+
+    Examples
+    --------
+    >>> _extended((1.0, 2.0, 15.0), 3)
+    (1.0, 2.0, 15.0, 112.5)
+    """
+    found = list(costs)
+    while len(found) <= height:
+        found.append(found[-1] * found[-1] / found[-2])
+    return tuple(found[: height + 1])
+
+
 def pair_costs(intra: float, inter: Sequence[float]) -> tuple[float, ...]:
     """Return the cost of one message by level, where it pays on its way up and down (TuCOMM).
 
@@ -181,3 +256,69 @@ def pair_costs(intra: float, inter: Sequence[float]) -> tuple[float, ...]:
     """
     steps: Any = np.cumsum([intra, *inter], dtype=float)
     return tuple((2 * steps).tolist())
+
+
+def com_cost(
+    topology: Topology, i: ArrayLike, j: ArrayLike, intra: ArrayLike, inter: Sequence[ArrayLike]
+) -> NDArray[np.float64]:
+    """Return ComCost of slots `i` and `j` (TuCOMM, equation 1), element by element.
+
+    ``intra[i] + intra[j] + sum(inter[l][i] + inter[l][j] for l in range(level(i, j)))``
+
+    Parameters
+    ----------
+    topology : Topology
+    i, j : int arrays
+        Slots.
+    intra : float or float array
+        The cost of a slot inside its lowest domain; by slot if it differs.
+    inter : sequence of float or float array
+        For each level, what it costs a slot to climb to the next one.
+
+    Examples
+    --------
+    >>> com_cost(Topology.from_fanouts([2, 2, 2]), 0, [1, 2, 4], 1, [10, 100])
+    array([  2.,  22., 222.])
+    """
+    if len(inter) < topology.height:
+        raise OptionError(
+            f"expected what it costs to climb from {topology.height} levels, got {len(inter)}"
+        )
+    here, there = np.broadcast_arrays(np.asarray(i, np.int64), np.asarray(j, np.int64))
+    climbing = [np.broadcast_to(np.asarray(cost, float), topology.slots) for cost in inter]
+    own = np.broadcast_to(np.asarray(intra, float), topology.slots)
+    level = topology.level(here, there)
+    total: NDArray[np.float64] = own[here] + own[there]
+    for below, cost in enumerate(climbing):
+        total = total + np.where(level > below, cost[here] + cost[there], 0.0)
+    return total
+
+
+def theta(
+    topology: Topology,
+    source: ArrayLike,
+    target: ArrayLike,
+    count: ArrayLike = 1,
+    *,
+    metric: str = "tree",
+    costs: Sequence[Any] | None = None,
+) -> float:
+    """Return YH-Light's objective: the distances that all edges together span.
+
+    Parameters
+    ----------
+    topology : Topology
+    source, target : int arrays
+        The slots at the two ends of each edge.
+    count : int array, default 1
+        Edges of each pair.
+    metric, costs
+        See `Topology.distance`.
+
+    Examples
+    --------
+    >>> theta(Topology.from_fanouts([2, 2]), [0, 0, 1], [1, 2, 1])
+    11.0
+    """
+    far = topology.distance(source, target, metric=metric, costs=costs)
+    return float((far * np.asarray(count)).sum())

@@ -26,7 +26,7 @@ class Levels:
     partitions: tuple[Partition, ...]
     names: tuple[tuple[str, ...], ...]
     level_names: tuple[str, ...] = ()
-    slot_names: tuple[str, ...] = ()
+    slot_names: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="", compare=False)
     reading: Reading | None = field(default=None, compare=False)
 

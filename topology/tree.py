@@ -43,7 +43,7 @@ class Topology(Levels):
     level_names : tuple of str
         What a domain of each level is called, lowest first; may be shorter than the height.
     slot_names : tuple of str
-        The name of each slot, or of its host; () for none.
+        The name of each slot, or of its host; () for none; not compared.
     source : str
         Where the tree comes from, in words; not compared.
     reading : Reading or None
@@ -313,7 +313,8 @@ class Topology(Levels):
 
     def __str__(self) -> str:
         """Draw the tree."""
-        return draw.text(self.partitions, self.names, self.level_names, self.slot_names)
+        named = self.slot_names if self.reading else ()
+        return draw.text(self.partitions, self.names, self.level_names, named)
 
     def _repr_html_(self) -> str:
         """Draw the tree in a notebook."""

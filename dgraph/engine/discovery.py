@@ -163,7 +163,14 @@ def _settle(members: Sequence[Member], topology: Given, file: Given, nodes: Give
     if (tree := as_topology(nodes)) is not None:
         return _fit(members, tree, "nodes=")
     found = topology_of(members)
-    return replace(found, source=_PLAIN[min(found.height, 2)])
+    names = tuple(names_of(about, address)[0] for address, about, _ in workers)
+    return replace(
+        found,
+        source=_PLAIN[min(found.height, 2)],
+        slot_names=tuple(
+            name for name, them in zip(names, members, strict=True) for _ in them.slots
+        ),
+    )
 
 
 _PLAIN = ("one process", "processes of one host", "processes and hosts")

@@ -1,0 +1,252 @@
+"""What a probe does on two workers: one opens a door, the other sends messages through it.
+
+"reference" hands arrays from thread to thread of one process, "unix" is a Unix socket, "comm"
+Dask's own connection, and "wire" a plain TCP socket between hosts: the network without us.
+A door lets in one visitor, who must show a token, and closes when that leaves or nobody comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import queue
+import secrets
+import socket
+import statistics
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from distributed import Status, Worker, get_worker
+from distributed.comm.core import Comm, connect
+from distributed.core import send_recv
+from distributed.protocol.serialize import Serialized
+
+from dgraph.exchange.transport.meeting import private_folder
+
+__all__ = ["COMM", "PATIENCE", "REFERENCE", "TOKEN", "UNIX", "hand_over", "open_door", "walk"]
+
+#: Seconds after which a connection that says nothing is given up.
+PATIENCE = 60.0
+
+#: Messages of one size: at least so many, unless one takes longer than a third of the time.
+LEAST = 3
+
+#: Bytes of a token.
+TOKEN = 32
+
+REFERENCE, UNIX, COMM = "reference", "unix", "comm"
+
+_HANDLER = "dgraph_probe"
+_BLOCK = 1 << 20
+
+Trip = Callable[[int], float]  # bytes -> seconds until they are there and that is known here
+Door = tuple[str, Any, bytes]  # transport, address, token
+Times = tuple[list[int], list[float]]
+
+
+def _clock(trip: Trip, sizes: Sequence[int], seconds: float) -> Times:
+    """Send messages of every size; return the sizes and the median time for one way of each.
+
+    The answer is a message too, of one byte; its time is half that of one byte and the answer.
+    """
+    trip(1)  # whatever is done only once
+    share, answer = seconds / len(sizes), 0.0
+    done: list[int] = []
+    times: list[float] = []
+    for size in sizes:
+        if len(done) > 2 and times[-1] * size / done[-1] > 2 * seconds:
+            break  # it would take too long
+        taken: list[float] = []
+        while len(taken) < LEAST or sum(taken) < share:
+            taken.append(trip(size))
+            if taken[0] > seconds / LEAST or len(taken) == 1000:
+                break
+        answer = answer or statistics.median(taken) / 2
+        done.append(size)
+        times.append(max(statistics.median(taken) - answer, 1e-9))
+    return done, times
+
+
+# Threads of one process
+
+
+def hand_over(sizes: Sequence[int], seconds: float) -> Times:
+    """Hand arrays from this thread to another; a task."""
+    there: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    back: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def answer() -> None:
+        while (found := there.get()) is not None:
+            back.put(found)
+
+    def trip(size: int) -> float:
+        began = perf_counter()
+        there.put(size)
+        back.get()
+        return perf_counter() - began
+
+    thread = threading.Thread(target=answer, name="dgraph-probe", daemon=True)
+    thread.start()
+    try:
+        return _clock(trip, sizes, seconds)
+    finally:
+        there.put(None)
+        thread.join()
+
+
+# Worker B
+
+
+def open_door(transport: str, token: bytes) -> Door:
+    """Open a door for one visitor, and return where it is; a task."""
+    worker = get_worker()
+    if transport == COMM:
+        worker.handlers.setdefault(_HANDLER, _answer_comm)
+        return transport, worker.address, token
+    if transport == UNIX:
+        path = private_folder() / f"probe-{secrets.token_hex(8)}"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(os.fspath(path))
+        address: Any = os.fspath(path)
+    else:
+        listener = socket.create_server((_host_of(worker), 0), family=_family(worker))
+        address = listener.getsockname()[:2]
+        path = None
+    listener.listen(1)
+    listener.settimeout(PATIENCE)
+    threading.Thread(
+        target=_receive, args=(listener, token, path), name="dgraph-probe", daemon=True
+    ).start()
+    return transport, address, token
+
+
+def _host_of(worker: Worker) -> str:
+    return str(worker.ip)
+
+
+def _family(worker: Worker) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in _host_of(worker) else socket.AF_INET
+
+
+def _receive(listener: socket.socket, token: bytes, path: Path | None) -> None:
+    """Let one visitor in and answer each of its messages with a byte, until it leaves."""
+    block = bytearray(_BLOCK)
+    with closing(listener), suppress(OSError):
+        visitor, _ = listener.accept()
+        if path is not None:
+            path.unlink(missing_ok=True)
+        with visitor:
+            _set_up(visitor)
+            said = _read(visitor, TOKEN, bytearray(TOKEN))
+            if said is None or not hmac.compare_digest(bytes(said), token):
+                return
+            while head := _read(visitor, 8, bytearray(8)):
+                left = int.from_bytes(head, "little")
+                while left and (count := visitor.recv_into(block, min(left, _BLOCK))):
+                    left -= count
+                visitor.sendall(b"!")
+    if path is not None:
+        path.unlink(missing_ok=True)
+
+
+def _read(sock: socket.socket, size: int, into: bytearray) -> bytearray | None:
+    """Read so many bytes; None at the end."""
+    got = 0
+    view = memoryview(into)
+    while got < size:
+        count = sock.recv_into(view[got:], size - got)
+        if not count:
+            return None
+        got += count
+    return into
+
+
+async def _answer_comm(comm: Comm) -> Any:
+    """Answer each message of a Dask comm, until it is closed."""
+    comm.deserialize = False
+    with suppress(OSError):
+        await comm.write("!")
+        while True:
+            await comm.read()
+            await comm.write("!")
+    return Status.dont_reply
+
+
+# Worker A
+
+
+def walk(door: Door, sizes: Sequence[int], seconds: float) -> Times:
+    """Measure what goes through a door; a task."""
+    transport, address, token = door
+    data = memoryview(bytes(max(sizes)))
+    through = _by_comm if transport == COMM else _by_socket
+    with through(address, token, data) as trip:
+        return _clock(trip, sizes, seconds)
+
+
+@contextmanager
+def _by_comm(address: str, token: bytes, data: memoryview) -> Iterator[Trip]:
+    worker = get_worker()
+    loop: Any = worker.loop.asyncio_loop  # type: ignore[attr-defined]
+
+    def wait(coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(PATIENCE)
+
+    async def dial() -> Comm:
+        comm: Comm = await connect(address, **worker.connection_args)
+        await send_recv(comm, op=_HANDLER)
+        return comm
+
+    async def send(size: int) -> None:
+        await comm.write({"bundle": Serialized({}, [data[:size]])})
+        await comm.read()
+
+    async def hang_up() -> None:
+        await comm.close()
+
+    def trip(size: int) -> float:
+        began = perf_counter()
+        wait(send(size))
+        return perf_counter() - began
+
+    comm = wait(dial())
+    try:
+        yield trip
+    finally:
+        wait(hang_up())
+
+
+@contextmanager
+def _by_socket(address: Any, token: bytes, data: memoryview) -> Iterator[Trip]:
+    if isinstance(address, str):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.connect(address)
+    else:
+        sock = socket.create_connection(tuple(address), timeout=PATIENCE)
+
+    def trip(size: int) -> float:
+        began = perf_counter()
+        if size < _BLOCK:
+            sock.sendall(size.to_bytes(8, "little") + data[:size])
+        else:
+            sock.sendall(size.to_bytes(8, "little"))
+            sock.sendall(data[:size])
+        if not sock.recv(1):
+            raise ConnectionResetError("the other end of the probe has closed the connection")
+        return perf_counter() - began
+
+    with sock:
+        _set_up(sock)
+        sock.sendall(token)
+        yield trip
+
+
+def _set_up(sock: socket.socket) -> None:
+    sock.settimeout(PATIENCE)
+    if sock.family != socket.AF_UNIX:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
