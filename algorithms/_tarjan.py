@@ -8,6 +8,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.shard import number_dtype
+
 __all__ = ["by_row", "smallest", "smallest_members", "tarjan"]
 
 Array = NDArray[Any]
@@ -29,7 +31,7 @@ def smallest_members(vertices: Array, names: Array, sources: Array, targets: Arr
     >>> smallest_members(np.array([7, 3, 5]), np.array([20, 30, 10]), sources, targets)
     array([20, 20, 10])
     """
-    place = np.zeros(int(vertices.max(initial=-1)) + 1, np.int64)
+    place = np.zeros(int(vertices.max(initial=-1)) + 1, number_dtype(vertices.size))
     place[vertices] = np.arange(vertices.size)
     component = tarjan(*by_row(place[sources], place[targets], vertices.size))
     found: Array = smallest(names, component)[component]

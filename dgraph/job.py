@@ -26,7 +26,7 @@ class Job:
 
     edges: str
     directed: bool | None
-    weight: str | None
+    weight: str | int | None
     source_column: str | None
     target_column: str | None
     input_format: str | None
@@ -52,9 +52,9 @@ class Job:
 
     def weighted_for(self, algorithm: str) -> Self:
         """Return the job with the weights that the properties name for an algorithm."""
-        if self.weight is None and self.stated.weighted(algorithm):
-            return replace(self, weight="true")
-        return self
+        if self.weight is not None:
+            return self
+        return replace(self, weight=self.stated.weight(algorithm))
 
     def graph(self, client: Any) -> dg.Graph:
         """Read the edges and build the graph."""

@@ -162,6 +162,25 @@ def test_infinite_distances_and_other_options(
     assert b"folder" in capsysbinary.readouterr().err
 
 
+def test_weights_are_the_column_that_properties_name(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "kgs.v").write_text("1\n2\n")
+    (tmp_path / "kgs.e").write_text("1 2 9 0.25\n")
+    properties = tmp_path / "kgs.properties"
+    properties.write_text(
+        "graph.kgs.edge-properties.names = time, weight\n"
+        "graph.kgs.sssp.weight-property = weight\n"
+        "graph.kgs.sssp.source-vertex = 2\n"
+    )
+    line = ["run", "sssp", str(properties), "--format", "ldbc"]
+    assert _main(line) == 0
+    assert sorted(capsysbinary.readouterr().out.split()) == [b"0.0", b"0.25", b"1", b"2"]
+    properties.write_text(properties.read_text().replace("time, weight", "time, length"))
+    assert _main(line) == 2
+    assert b"expected one of edge-properties.names" in capsysbinary.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["kgs", "kgs.e", "kgs.v", "kgs.properties"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_any_of_its_files_means_the_graph(

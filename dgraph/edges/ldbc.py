@@ -32,6 +32,9 @@ __all__ = ["Properties", "properties_of", "read_properties", "read_vertices", "v
 #: Source and target are both the first field: the parser of edges reads vertices.
 _LAYOUT = Layout(0, WHITESPACE, (0, 0, -1), (1, 1 << 40))
 
+#: What properties call the list of the columns after source and target.
+_COLUMNS = "edge-properties.names"
+
 
 @dataclass(frozen=True, slots=True)
 class Properties:
@@ -46,8 +49,8 @@ class Properties:
     Examples
     --------
     >>> found = Properties("kgs.properties", {"directed": "false", "cdlp.max-iterations": "10"})
-    >>> found.directed, found.number("cdlp.max-iterations", int), found.weighted("sssp")
-    (False, 10, False)
+    >>> found.directed, found.number("cdlp.max-iterations", int), found.weight("sssp")
+    (False, 10, None)
     """
 
     path: str
@@ -61,9 +64,15 @@ class Properties:
             raise self._error("directed", "true or false")
         return None if not value else value == "true"
 
-    def weighted(self, algorithm: str) -> bool:
-        """Return whether an algorithm goes by weights."""
-        return f"{algorithm}.weight-property" in self.values
+    def weight(self, algorithm: str) -> int | None:
+        """Return the position of the weights that an algorithm goes by, None if it does not."""
+        name = f"{algorithm}.weight-property"
+        if name not in self.values:
+            return None
+        known = [word.strip() for word in self.values.get(_COLUMNS, "weight").split(",")]
+        if self.values[name] not in known:
+            raise self._error(name, f"one of {_COLUMNS} ({', '.join(known)})")
+        return 2 + known.index(self.values[name])
 
     def number(self, name: str, kind: type) -> Any:
         """Return a parameter as an int or float, None if nothing is said of it."""
