@@ -86,7 +86,9 @@ async def _refuse(ctx: Context, shard: Shard, least: float, positive: bool) -> N
         names = ids_from_columns(shard.ids.dtype, columns)
         if len(names):
             break
+    prepositions = ("from", "to") if shard.directed else ("between", "and")
+    ends_named = " ".join(f"{word} {names[at]!r}" for at, word in enumerate(prepositions))
     raise EdgeValueError(
         f"expected weights {'above 0' if positive else 'of at least 0'}, got {least:g} on the "
-        f"edge from {names[0]!r} to {names[1]!r}; correct the weights or drop such edges"
+        f"edge {ends_named}; correct the weights or drop such edges"
     )

@@ -14,10 +14,12 @@ and sends them with it, because worker processes do not see the client's ``dask.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -26,7 +28,7 @@ import dask
 import numba
 from dask.utils import parse_timedelta
 
-from dgraph.errors import OptionError
+from dgraph.errors import ConfigurationWarning, OptionError
 
 __all__ = ["Options", "ensure_kernel_cache"]
 
@@ -34,7 +36,8 @@ ROUTINGS = ("direct",)
 TRANSPORTS = ("auto", "mpi", "unix", "comm")
 
 _DEFAULTS = Path(__file__).with_name("dgraph.yaml")
-dask.config.update_defaults(next(dask.config.collect_yaml([str(_DEFAULTS)])))
+_KNOWN: Mapping[str, Any] = next(dask.config.collect_yaml([str(_DEFAULTS)]))["dgraph"]
+dask.config.update_defaults({"dgraph": dict(_KNOWN)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,13 @@ class Options:
         ------
         OptionError
             If a key has a value that is not allowed; the message says what is.
+
+        Warns
+        -----
+        ConfigurationWarning
+            If there is a key that is not known; names the nearest that is.
         """
+        _check_keys()
         return cls(
             routing=_choice("routing", ROUTINGS),
             transport=_choice("transport", TRANSPORTS),
@@ -92,6 +101,52 @@ class Options:
             silence_timeout=_seconds("timeouts.silence"),
             progress=_choice("progress", ("auto", True, False)),
         )
+
+
+def _check_keys() -> None:
+    """Warn of keys that are not known, for they are misspelt."""
+    known = _keys(_KNOWN)
+    for key in _unknown(dask.config.get("dgraph", {}), _KNOWN):
+        near = [name for name in known if name.endswith(f".{key.rpartition('.')[2]}")]
+        near = near or difflib.get_close_matches(key, known, 1, 0.5)
+        remedy = f"did you mean dgraph.{near[0]}?" if near else f"known are {', '.join(known)}"
+        warnings.warn(
+            f"dgraph.{key} is no key of the configuration and has no effect: {remedy}",
+            ConfigurationWarning,
+            stacklevel=3,
+        )
+
+
+def _keys(settings: Mapping[str, Any]) -> list[str]:
+    """Return the keys of settings, those inside of others after a dot.
+
+    >>> _keys({"routing": "direct", "timeouts": {"join": "300s"}})
+    ['routing', 'timeouts.join']
+    """
+    return [
+        f"{key}.{inner}" if inner else key
+        for key, value in settings.items()
+        for inner in (_keys(value) if isinstance(value, Mapping) else [""])
+    ]
+
+
+def _unknown(settings: Any, known: Mapping[str, Any]) -> list[str]:
+    """Return the keys that are not among those known.
+
+    >>> _unknown({"cost": {"alpha": 1}, "timeouts": {"jion": 3}}, {"cost": "", "timeouts": {}})
+    ['timeouts.jion']
+    """
+    if not isinstance(settings, Mapping):
+        return []
+    spelled = {str(key).replace("_", "-"): value for key, value in known.items()}
+    unknown = []
+    for key, value in settings.items():
+        name = str(key).replace("_", "-")
+        if name not in spelled:
+            unknown.append(str(key))
+        elif isinstance(spelled[name], Mapping):
+            unknown += [f"{key}.{inner}" for inner in _unknown(value, spelled[name])]
+    return unknown
 
 
 def _choice(key: str, allowed: Iterable[Any]) -> Any:

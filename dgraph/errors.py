@@ -8,6 +8,7 @@ what was expected, what came, and what to do.
 from __future__ import annotations
 
 __all__ = [
+    "ConfigurationWarning",
     "ConvergenceWarning",
     "DgraphError",
     "EdgeTypeError",
@@ -16,6 +17,7 @@ __all__ = [
     "JoinTimeoutError",
     "OptionError",
     "OptionTypeError",
+    "PrecisionWarning",
     "RunAbortedError",
     "RunError",
     "TopologyError",
@@ -91,6 +93,14 @@ class TopologyFileError(TopologyError, FileNotFoundError):
 
 class ConvergenceWarning(UserWarning):
     """An iteration stopped at its limit before it met its tolerance."""
+
+
+class ConfigurationWarning(UserWarning):
+    """A key of the configuration has no effect, because it is not known."""
+
+
+class PrecisionWarning(UserWarning):
+    """Weights are not what was given: float64 does not hold them."""
 
 
 class TopologyWarning(UserWarning):

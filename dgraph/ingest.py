@@ -260,7 +260,7 @@ def _facts(
         "self_loops_dropped": first.report["self_loops_dropped"],
         "seconds": {**times, **seconds},
         "bytes": sum(each.bytes for each in built),
-        "chosen": {**edges.chosen, **_choices(spec, home, first)},
+        "chosen": {**edges.chosen, **_choices(spec, home, first, summary.rounded)},
     }
     return Facts(
         num_vertices=first.num_vertices,
@@ -275,7 +275,7 @@ def _facts(
     )
 
 
-def _choices(spec: BuildSpec, home: Home, first: Built) -> dict[str, str]:
+def _choices(spec: BuildSpec, home: Home, first: Built, rounded: int) -> dict[str, str]:
     """Say what was decided automatically, and why."""
     where = "processes" if home.topology.height else "threads of one process"
     chosen = {
@@ -287,6 +287,8 @@ def _choices(spec: BuildSpec, home: Home, first: Built) -> dict[str, str]:
     if first.weights is not None:
         lossless = "holds every weight" if first.weights == "float32" else "float32 would round"
         chosen["weights"] = f"{first.weights}: {lossless}"
+    if rounded:
+        chosen["weights"] += f"; {rounded} integers above 2**53 were rounded"
     return chosen
 
 

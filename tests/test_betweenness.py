@@ -245,7 +245,7 @@ def test_nearly_equal_lengths_are_ties() -> None:
 def test_zero_weights_are_refused(slots: int) -> None:
     graph, steps = plain([1, 2, 3], [2, 3, 4], [1.0, 0.0, 2.0]), Steps()
     with pytest.raises(
-        EdgeValueError, match=r"above 0, got 0 on the edge from (2 to 3|3 to 2)"
+        EdgeValueError, match=r"above 0, got 0 on the edge between (2 and 3|3 and 2)"
     ):
         run(graph, None, build(graph, slots), weighted=True, observer=steps)
     assert set(steps.stages) == {"sources"}

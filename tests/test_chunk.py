@@ -22,7 +22,7 @@ from dgraph.edges.receipt import Receipt
 from dgraph.edges.summary import combine
 from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.weights import read_weights
-from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError
+from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError, PrecisionWarning
 
 WEIGHTED = ChunkSpec(weight=2)
 
@@ -260,6 +260,54 @@ def test_a_column_of_nothing_but_missing_ids_has_no_kind() -> None:
         frame = pa.table({"a": [1, 2], "b": pa.array(column, from_pandas=True)})
         chunk, receipt = make_chunk(frame, ChunkSpec(), 0)
         assert (len(chunk.source), receipt.nulls, receipt.error) == (0, 2, None)
+
+
+def test_vertices_of_another_kind_are_named_as_such() -> None:
+    edges = make_chunk(np.array([[1, 2]]), ChunkSpec(), 0)[1]
+    for spec, name in ((VertexSpec(), "vertices="), (VertexSpec(declared=False), "placement=")):
+        vertices = make_vertex_chunk(pd.Series(["a"]), spec, 1)[1]
+        with pytest.raises(
+            EdgeTypeError, match=f"^{name} has ids of dtype str .*edges of int64"
+        ):
+            combine([edges], vertices=[vertices])
+
+
+def test_one_self_loop_is_one() -> None:
+    receipt = make_chunk(np.array([[1, 2], [2, 2]]), ChunkSpec(), 0)[1]
+    with pytest.raises(EdgeValueError, match=r"^1 edge is a self-loop, the first at vertex 2:"):
+        combine([receipt], self_loops="error")
+
+
+BIG = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("column", "rounded"),
+    [
+        (np.array([BIG, 2**60, 1, BIG + 2]), 2),
+        (np.array([2**64 - 1, 0, 1, 2], np.uint64), 1),
+        (np.array([-BIG, 2**53, -(2**53), 0]), 1),
+        (np.array([BIG, 1.5, None, 2], object), 1),
+        (pd.array([BIG, None, 1, 2], "Int64"), 1),
+        (pa.array([BIG, None, BIG, 2]), 2),
+        (np.array([float(BIG), 2.0**60, 1e300, 0.1]), 0),
+        (pd.array([2.0**60, None, 0.1, 1], "Float64"), 0),
+        (pa.array([2.0**60, None, 0.1, 1]), 0),
+    ],
+    ids=str,
+)
+def test_integers_that_do_not_fit_float64_are_told(column: Any, rounded: int) -> None:
+    edges = pa.array([1, 2, 3, 4])
+    if isinstance(column, pa.Array):
+        frame: Any = pa.table({"a": edges, "b": edges, "w": column})
+    else:
+        frame = pd.DataFrame({"a": [1, 2, 3, 4], "b": [2, 3, 4, 5], "w": column})
+    receipt = make_chunk(frame, WEIGHTED, 0)[1]
+    assert receipt.rounded == rounded
+    if rounded:
+        first = f"the first {receipt.first_rounded}, "
+        with pytest.warns(PrecisionWarning, match=first):
+            assert combine([receipt], nulls="drop").rounded == rounded
 
 
 def test_policies() -> None:

@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 import dgraph.config
 from dgraph.config import Options
-from dgraph.errors import OptionError
+from dgraph.errors import ConfigurationWarning, OptionError
 
 PACKAGE = Path(dgraph.config.__file__).parent
 
@@ -52,6 +53,35 @@ def test_wrong_value_is_refused(key: str, value: Any) -> None:
         pytest.raises(OptionError, match=f"dgraph.{key} must be .*, not "),
     ):
         Options.read()
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("routng", "did you mean dgraph.routing"),
+        ("timeouts.jion", "did you mean dgraph.timeouts.join"),
+        ("join", "did you mean dgraph.timeouts.join"),
+        ("time-outs", "dgraph.timeouts"),
+        ("xyzzy", "known are .*routing"),
+    ],
+)
+def test_an_unknown_key_is_told_with_the_nearest_known_one(key: str, near: str) -> None:
+    with (
+        dask.config.set({f"dgraph.{key}": 1}),
+        pytest.warns(
+            ConfigurationWarning, match=rf"^dgraph.{key} is no key .*: .*{near}"
+        ) as told,
+    ):
+        Options.read()
+    assert len(told) == 1
+
+
+def test_known_keys_are_told_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Options.read()
+        with dask.config.set({"dgraph.timeouts": {"join": 3, "silence": 4}}):
+            assert Options.read().silence_timeout == 4
 
 
 @pytest.mark.parametrize(("value", "seconds"), [("90s", 90), (5, 5), (0.5, 0.5), ("1h", 3600)])

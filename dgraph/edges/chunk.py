@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dgraph.edges.columns import IdColumn, read_ids
 from dgraph.edges.receipt import Receipt
-from dgraph.edges.weights import read_weights
+from dgraph.edges.weights import count_rounded, read_weights
 from dgraph.errors import DgraphError, EdgeTypeError
 from dgraph.vertices.base import frozen
 from dgraph.vertices.ids import Codes, Ids, IntIds, code_dtype, common_dtype, concat_ids
@@ -126,7 +126,9 @@ def _make_chunk(frame: Any, spec: ChunkSpec, receipt: Receipt) -> EdgeChunk:
     target = read_ids(take_column(frame, spec.target), spec.names[1])
     weight = None
     if spec.weight is not None:
-        weight = read_weights(take_column(frame, spec.weight), spec.names[2])
+        column = take_column(frame, spec.weight)
+        weight = read_weights(column, spec.names[2])
+        receipt.rounded, receipt.first_rounded = count_rounded(column, weight)
     receipt.rows, receipt.dtypes = source.rows, (source.dtype, target.dtype)
     receipt.id_dtypes = tuple(
         side.ids.dtype for side in (source, target) if side.ids is not None

@@ -41,6 +41,12 @@ class Receipt:
         The id of one of them: the first.
     low, high : int or None
         The least and the greatest id, of integers.
+    rounded : int
+        Weights that are integers which float64 does not hold.
+    first_rounded : int
+        The first of them.
+    origin : str
+        What messages call the table of vertices that it is of; empty: it is of the edges.
     error : DgraphError or None
         Why the partition could not be read; then the other fields mean nothing.
     """
@@ -59,4 +65,7 @@ class Receipt:
     first_loop: int | str | None = None
     low: int | None = None
     high: int | None = None
+    rounded: int = 0
+    first_rounded: int = 0
+    origin: str = ""
     error: DgraphError | None = None

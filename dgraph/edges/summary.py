@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dgraph.edges.receipt import Receipt
-from dgraph.errors import EdgeTypeError, EdgeValueError
+from dgraph.errors import EdgeTypeError, EdgeValueError, PrecisionWarning
 
 __all__ = ["Nulls", "SelfLoops", "Summary", "combine"]
 
@@ -31,6 +32,8 @@ class Summary:
         Of those, the rows that lack an id or weight and are left out.
     self_loops : int
         Of the rest, the self-loops.
+    rounded : int
+        Weights that are integers which float64 does not hold.
     low, high : int or None
         The least and the greatest id of edges and vertices; None if there is none, or if they
         are strings.
@@ -42,6 +45,7 @@ class Summary:
     self_loops: int
     low: int | None
     high: int | None
+    rounded: int = 0
 
     @property
     def edges(self) -> int:
@@ -77,7 +81,7 @@ def combine(
     Examples
     --------
     >>> combine([Receipt(0, 3, id_dtypes=("int8",), kind="int", low=-1, high=5), Receipt(1)])
-    Summary(dtype='int8', rows=3, nulls=0, self_loops=0, low=-1, high=5)
+    Summary(dtype='int8', rows=3, nulls=0, self_loops=0, low=-1, high=5, rounded=0)
     >>> combine([Receipt(0, 4, nulls=2, first_null=1, null_column="target")])
     Traceback (most recent call last):
         ...
@@ -105,6 +109,7 @@ def combine(
         self_loops=sum(receipt.self_loops for receipt in receipts),
         low=low,
         high=high,
+        rounded=_rounded(receipts),
     )
 
 
@@ -116,10 +121,15 @@ def _check_kinds(receipts: Iterable[Receipt]) -> None:
             continue
         first = first or receipt
         if receipt.kind != first.kind:
+            one, other = first, receipt
+            names = [f"partition {each.partition}" for each in (one, other)]
+            if receipt.origin:
+                one, other = receipt, first
+                names = [receipt.origin, first.origin or "the edges"]
             raise EdgeTypeError(
-                f"partition {first.partition} has ids of dtype {_dtypes(first)} and partition "
-                f"{receipt.partition} of {_dtypes(receipt)}, expected one kind in all columns: "
-                "convert them to integers or to strings"
+                f"{names[0]} has ids of dtype {_dtypes(one)} and {names[1]} of "
+                f"{_dtypes(other)}, expected one kind in all columns: convert them to integers "
+                "or to strings"
             )
 
 
@@ -148,6 +158,21 @@ def _check_infinite(receipts: Sequence[Receipt]) -> None:
         )
 
 
+def _rounded(receipts: Sequence[Receipt]) -> int:
+    """Count the weights that are not what the user gave, and warn of them."""
+    count = sum(receipt.rounded for receipt in receipts)
+    if count:
+        first = next(receipt.first_rounded for receipt in receipts if receipt.rounded)
+        what = f"{count} weights are integers" if count > 1 else "1 weight is an integer"
+        warnings.warn(
+            f"{what} above 2**53 that float64, the type of weights, does not hold, the first "
+            f"{first}, and was rounded: scale the weights down, or round them yourself",
+            PrecisionWarning,
+            stacklevel=2,
+        )
+    return count
+
+
 def _check_loops(receipts: Sequence[Receipt]) -> None:
     count = sum(receipt.self_loops for receipt in receipts)
     if count:
@@ -159,7 +184,7 @@ def _check_loops(receipts: Sequence[Receipt]) -> None:
 
 
 _SINGULAR = {
-    "edges": "edge", "vertices": "vertex", "have": "has", "are": "is",
+    "edges": "edge", "vertices": "vertex", "have": "has", "are": "is a",
 }  # fmt: skip
 
 
@@ -168,10 +193,13 @@ def _count(count: int, what: str) -> str:
 
     >>> _count(1, "edges have an id"), _count(2, "edges have an id")
     ('1 edge has an id', '2 edges have an id')
+    >>> _count(1, "edges are self-loops")
+    '1 edge is a self-loop'
     """
     if count != 1:
         return f"{count} {what}"
     noun, verb, rest = what.split(" ", 2)
+    rest = rest.removesuffix("s") if verb == "are" else rest
     return f"1 {_SINGULAR[noun]} {_SINGULAR[verb]} {rest}"
 
 

@@ -77,7 +77,7 @@ def make_vertex_chunk(
     >>> chunk.ids, receipt.rows
     (StringIds(['a', 'b']), 3)
     """
-    receipt = Receipt(partition)
+    receipt = Receipt(partition, origin="vertices=" if spec.declared else "placement=")
     try:
         if isinstance(part, DgraphError):
             raise part

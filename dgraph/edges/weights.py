@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from dgraph.edges.arrow import one_array
 from dgraph.errors import EdgeTypeError
 
-__all__ = ["read_weights"]
+__all__ = ["count_rounded", "read_weights"]
 
 Weights = NDArray[np.float64]
 
@@ -26,7 +27,8 @@ def read_weights(column: Any, name: str) -> Weights:
     Parameters
     ----------
     column : NumPy array, pandas Series or extension array, Arrow array
-        Of integers, floats or decimals; integers above 2**53 are rounded.
+        Of integers, floats or decimals; integers above 2**53 are rounded, as
+        :func:`count_rounded` tells.
     name : str
         What messages call it.
 
@@ -53,6 +55,48 @@ convert it to float64
         values: Weights = column.to_numpy(np.float64, na_value=np.nan)
         return values
     return _nothing(len(column)) if column.isna().all() else _refuse(str(column.dtype), name)
+
+
+def count_rounded(column: Any, weights: Weights) -> tuple[int, int]:
+    """Count the integers of a column that float64 does not hold; return the first as well.
+
+    Parameters
+    ----------
+    column
+        What :func:`read_weights` has read.
+    weights : float64 array
+        What it returned.
+
+    Examples
+    --------
+    >>> column = np.array([2**53, 2**53 + 1, 2**60])
+    >>> count_rounded(column, read_weights(column, "w"))
+    (1, 9007199254740993)
+    """
+    if not len(weights) or _is_float(column):
+        return 0, 0
+    large = np.flatnonzero(np.abs(weights) >= 2**53)
+    count, first = 0, 0
+    if len(large):
+        exact = _taken(column, large)
+        for value, weight in zip(exact, weights[large].tolist(), strict=True):
+            if isinstance(value, Integral) and not math.isinf(weight) and value != int(weight):
+                count, first = count + 1, first if count else int(value)
+    return count, first
+
+
+def _is_float(column: Any) -> bool:
+    dtype = getattr(column, "dtype", getattr(column, "type", None))
+    return getattr(dtype, "kind", "") == "f" or "float" in str(dtype) or "double" in str(dtype)
+
+
+def _taken(column: Any, rows: NDArray[np.int64]) -> list[Any]:
+    """Return some of the values as Python numbers."""
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return column.take(pa.array(rows)).to_pylist()  # type: ignore[no-any-return]
+    if isinstance(column, pd.Series | pd.Index):
+        column = column.array
+    return list(column.take(rows).tolist())
 
 
 def _from_numpy(values: NDArray[Any], name: str) -> Weights:
