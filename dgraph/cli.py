@@ -1,4 +1,4 @@
-"""The command line: ``dgraph run``, ``dgraph graph500``, ``dgraph generate``.
+"""The command line: ``dgraph run``, ``graph500``, ``generate``, ``topology``.
 
 Exit code 0 only if the work was done. Bad input: one line on stderr that says what to do, and
 exit code 2. Output files appear whole or not at all.
@@ -17,6 +17,7 @@ import pandas as pd
 from pyarrow.lib import ArrowException
 
 import dgraph as dg
+from dgraph.cli_topology import add_topology
 from dgraph.clients import LOCAL
 from dgraph.errors import DgraphError
 from dgraph.job import Job
@@ -321,6 +322,9 @@ def generate(
         make = getattr(dg.generate, kind)
         edges = make(scale, edgefactor, seed=seed, weights=weights)
     write_frame(edges, out)
+
+
+add_topology(cli, _client, _with_options(*_CLUSTER_OPTIONS))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -44,6 +44,7 @@ LAYERS = [
     "graph500",
     "__init__",
     "job",
+    "cli_topology",
     "cli demo __main__",
 ]
 

@@ -1,8 +1,8 @@
 """What was measured between slots: the costs by level and transport, kept for later runs.
 
-A time is one way: from the call that sends until the last byte is there. ``alpha`` is that of
-a single byte, ``beta`` the slope at the largest sizes, so that what a connection needs to get
-going does not count as rate.
+A time is one way: from the call that sends until the last byte is there; the median, of the
+wire the least. ``alpha`` is that of a single byte, ``beta`` the slope at the largest sizes, so
+that what a connection needs to get going does not count as rate.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Link:
     sizes : tuple of int
         Bytes of a message.
     seconds : tuple of float
-        Median time for one way of each.
+        Time for one way of each.
     alpha, beta : float
         Seconds per message and per byte.
     """

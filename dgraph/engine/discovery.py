@@ -49,6 +49,7 @@ DISCOVER = "discover"
 def discover(
     client: Client | None = None,
     *,
+    topology: Given = None,
     file: str | os.PathLike[str] | None = None,
     nodes: str | os.PathLike[str] | None = None,
     slots: int | None = None,
@@ -60,6 +61,8 @@ def discover(
     ----------
     client : distributed.Client, optional
         Default: the current one, else a cluster is started in this process and kept.
+    topology : Topology, path or text, optional
+        As in `from_edges`.
     file : str or path, optional
         A description in any format of `dgraph.topology.sources`.
     nodes : str or path, optional
@@ -80,11 +83,12 @@ def discover(
     >>> tree.height, tree.source
     (0, 'one process')
     """
+    given = as_topology(topology)
     client = find_client(client)
 
     async def find() -> Topology:
         members = await find_members(client, slots, virtual_slots)
-        return settle(members, file=file, nodes=nodes)
+        return settle(members, given, file=file, nodes=nodes)
 
     return call(client, find)
 

@@ -27,6 +27,7 @@ from distributed.core import send_recv
 from distributed.protocol.serialize import Serialized
 
 from dgraph.exchange.transport.meeting import private_folder
+from dgraph.topology.probed import WIRE
 
 __all__ = ["COMM", "PATIENCE", "REFERENCE", "TOKEN", "UNIX", "hand_over", "open_door", "walk"]
 
@@ -35,6 +36,9 @@ PATIENCE = 60.0
 
 #: Messages of one size: at least so many, unless one takes longer than a third of the time.
 LEAST = 3
+
+#: Messages of one byte over the wire at least, and of one size at most.
+PINGS, MOST = 20, 1000
 
 #: Bytes of a token.
 TOKEN = 32
@@ -49,10 +53,32 @@ Door = tuple[str, Any, bytes]  # transport, address, token
 Times = tuple[list[int], list[float]]
 
 
-def _clock(trip: Trip, sizes: Sequence[int], seconds: float) -> Times:
-    """Send messages of every size; return the sizes and the median time for one way of each.
+def _clock(
+    trip: Trip,
+    sizes: Sequence[int],
+    seconds: float,
+    typical: Callable[[list[float]], float] = statistics.median,
+    first: int = LEAST,
+) -> Times:
+    """Send messages of every size; return the sizes and the typical time for one way of each.
 
     The answer is a message too, of one byte; its time is half that of one byte and the answer.
+
+    Parameters
+    ----------
+    trip : callable
+    sizes : sequence of int
+    seconds : float
+        To spend, about.
+    typical : callable
+        The median for what a run will see; the least for what the network can do.
+    first : int
+        How many messages of the first size to send at least.
+
+    Examples
+    --------
+    >>> _clock(lambda size: 2.0 + size, [1, 2], 1.0, max, 2)
+    ([1, 2], [1.5, 2.5])
     """
     trip(1)  # whatever is done only once
     share, answer = seconds / len(sizes), 0.0
@@ -62,13 +88,14 @@ def _clock(trip: Trip, sizes: Sequence[int], seconds: float) -> Times:
         if len(done) > 2 and times[-1] * size / done[-1] > 2 * seconds:
             break  # it would take too long
         taken: list[float] = []
-        while len(taken) < LEAST or sum(taken) < share:
+        least = LEAST if done else first
+        while len(taken) < least or sum(taken) < share:
             taken.append(trip(size))
-            if taken[0] > seconds / LEAST or len(taken) == 1000:
+            if taken[0] > seconds / LEAST or len(taken) == MOST:
                 break
-        answer = answer or statistics.median(taken) / 2
+        answer = answer or typical(taken) / 2
         done.append(size)
-        times.append(max(statistics.median(taken) - answer, 1e-9))
+        times.append(max(typical(taken) - answer, 1e-9))
     return done, times
 
 
@@ -186,6 +213,8 @@ def walk(door: Door, sizes: Sequence[int], seconds: float) -> Times:
     data = memoryview(bytes(max(sizes)))
     through = _by_comm if transport == COMM else _by_socket
     with through(address, token, data) as trip:
+        if transport == WIRE:
+            return _clock(trip, sizes, seconds, min, PINGS)
         return _clock(trip, sizes, seconds)
 
 
