@@ -35,6 +35,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._prefetch import prefetch
 from dgraph.algorithms._weights import check_weights
 from dgraph.arguments import as_values, flag, integer, number, optional_number
 from dgraph.engine.columns import Column, Plain
@@ -53,6 +54,9 @@ __all__ = ["GRID", "pagerank", "pagerank_slot"]
 #: Terms are multiples of 1 / GRID. Sums reach 2 (of changes), so 2 GRID has to fit an int64.
 GRID = 2.0**60
 
+#: Arcs between one whose share is asked for and the one whose share is added.
+AHEAD = 128
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 #: Some vertices and how much of something each has; 1 in all.
@@ -68,7 +72,7 @@ class Ranks(NamedTuple):
     inverse : float64 array
         1 / s(v), 0 if v is dangling.
     restart, sinks : float64 arrays
-        r and d.
+        r and d; of length 1 if they are the same for all.
     """
 
     rank: Floats
@@ -89,20 +93,22 @@ async def pagerank_slot(
 ) -> dict[str, Column]:
     """Rank every master; see :func:`pagerank`."""
     ctx.stage = "portions"
-    even = np.full(shard.masters, 1 / max(shard.num_vertices, 1))
+    even = np.full(1, 1 / max(shard.num_vertices, 1))
     restart = await _portions(ctx, shard, restart_at, default=even)
     sinks = await _portions(ctx, shard, dangling_to, default=restart)
     rows, weights = rows_of(shard.into), shard.into.weights if weighted else None
     if weights is not None:
         await check_weights(ctx, shard)
     ctx.stage = "ranks"
-    s = Ranks(even.copy(), _inverse_strength(shard.out, weights), restart, sinks)
+    s = Ranks(
+        np.full(shard.masters, even[0]), _inverse_strength(shard.out, weights), restart, sinks
+    )
     shares, following = (
         np.zeros(shard.size, np.int64 if weights is None else np.float64) for _ in range(2)
     )
     change, dangling, converged = 0, share_all(s, weights, shares), False
     for round_ in range(max_iter):
-        await ctx.broadcast(shard, shares, vote=(change, dangling))
+        await ctx.broadcast(shard, shares, vote=(change, dangling), stays=True)
         change, dangling = ctx.vote.tolist()
         if tol is not None and round_ > 0 and change / GRID < tol:
             converged = True
@@ -153,43 +159,50 @@ def on_grid(x):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def share(v, s, weights, shares):  # type: ignore[no-untyped-def]
-    """Enter what `v` gives along an arc; return its rank if it is dangling, on the grid."""
-    if s.inverse[v] == 0:
-        return on_grid(s.rank[v])
-    if weights is None:
-        shares[v] = on_grid(s.rank[v] * s.inverse[v])
-    else:
-        shares[v] = s.rank[v] * s.inverse[v]
-    return 0
-
-
-@nb.njit(nogil=True, cache=True)
 def share_all(s, weights, shares):  # type: ignore[no-untyped-def]
-    """Do so for all masters, and return the rank of all that are dangling."""
+    """Enter what every master gives along an arc; return the rank of all that are dangling."""
     dangling = 0
     for v in range(s.rank.size):
-        dangling += share(v, s, weights, shares)
+        given = s.rank[v] * s.inverse[v]
+        shares[v] = on_grid(given) if weights is None else given
+        if s.inverse[v] == 0:
+            dangling += on_grid(s.rank[v])
     return dangling
 
 
 @nb.njit(nogil=True, cache=True)
 def pull(rows, weights, alpha, dangling, shares, s, following):  # type: ignore[no-untyped-def]
     """Do one round; return what it changed and the rank of the dangling, both on the grid."""
-    changed, loose = 0, 0
-    for v in range(s.rank.size):
-        total = 0  # the sum of rank[u] w(u, v) / s(u)
-        for j in range(rows.offsets[v], rows.offsets[v + 1]):
-            if weights is None:
-                total += shares[rows.targets[j]]
-            else:
-                total += on_grid(shares[rows.targets[j]] * weights[j])
-        pulled = total / GRID + dangling * s.sinks[v]
-        rank = (1 - alpha) * s.restart[v] + alpha * pulled
-        changed += on_grid(abs(rank - s.rank[v]))
-        s.rank[v] = rank
-        loose += share(v, s, weights, following)
+    # Fields that a loop reads from a tuple are counted as references; variables are not.
+    offsets, targets = rows.offsets, rows.targets
+    rank, inverse, restart, sinks = s.rank, s.inverse, s.restart, s.sinks
+    changed, loose, end = 0, 0, offsets[0]
+    calm = np.uint64(max(targets.size - AHEAD, 0))  # the last arcs have nothing ahead of them
+    for v in range(rank.size):
+        begin, end = end, offsets[v + 1]
+        total = 0
+        for j in range(begin, min(end, calm)):
+            prefetch(shares, targets[j + np.uint64(AHEAD)])
+            total += term(targets, weights, shares, j)
+        for j in range(max(begin, calm), end):
+            total += term(targets, weights, shares, j)
+        pulled = total * (1 / GRID) + dangling * sinks[v if sinks.size > 1 else 0]
+        new = (1 - alpha) * restart[v if restart.size > 1 else 0] + alpha * pulled
+        changed += on_grid(abs(new - rank[v]))
+        rank[v] = new
+        given = new * inverse[v]
+        following[v] = on_grid(given) if weights is None else given
+        if inverse[v] == 0:
+            loose += on_grid(new)
     return changed, loose
+
+
+@nb.njit(nogil=True, cache=True)
+def term(targets, weights, shares, j):  # type: ignore[no-untyped-def]
+    """Return what comes along an arc, on the grid."""
+    if weights is None:
+        return shares[targets[j]]
+    return on_grid(shares[targets[j]] * weights[j])
 
 
 def pagerank(

@@ -213,7 +213,13 @@ class Context:
         return frames
 
     async def broadcast(
-        self, shard: Shard, values: Array, vote: Any = None, work: int | None = None
+        self,
+        shard: Shard,
+        values: Array,
+        vote: Any = None,
+        work: int | None = None,
+        *,
+        stays: bool = False,
     ) -> None:
         """Copy the values of the masters to all their proxies, in place.
 
@@ -222,16 +228,22 @@ class Context:
         shard : Shard
         values : array of length shard.size
             Masters' entries are read, proxies' entries are written.
+        stays : bool
+            Whether the masters' entries stay as they are until two exchanges later, so that
+            they can be sent from where they lie.
         """
         frames = []
         for peer, shared in enumerate(shard.shared):
             if shared.size:
-                column = self.buffer(("broadcast", peer), shared.size, values.dtype)
                 prefix = shard.prefix[peer]
-                if prefix >= 0:
-                    column[:] = values[:prefix]
+                if prefix >= 0 and stays:
+                    column = values[:prefix]
                 else:
-                    np.take(values, shared, out=column, mode="clip")
+                    column = self.buffer(("broadcast", peer), shared.size, values.dtype)
+                    if prefix >= 0:
+                        column[:] = values[:prefix]
+                    else:
+                        np.take(values, shared, out=column, mode="clip")
                 frames.append(Frame(self.slot, peer, (column,), shared.size))
         for frame in await self._exchange(frames, vote, "sum", work):
             start = shard.group_start[frame.source]
