@@ -16,6 +16,9 @@ __all__ = ["Search", "bottom_up", "forget", "settle", "start", "top_down"]
 #: Rows that a bottom-up level asks for before it reads them.
 AHEAD = 16
 
+#: The same for the rows of a frontier, which is often short.
+NEAR = 8
+
 Array = NDArray[Any]
 Bits = NDArray[np.uint64]
 _ONE = np.uint64(1)
@@ -131,20 +134,31 @@ def top_down(met, ranks, depth, s, out, rank, mean):  # type: ignore[no-untyped-
     many edges were pushed along.
     """
     settle(met, ranks, depth - 1, s)
+    # Fields that a loop reads from a tuple are counted as references; variables are not.
+    level, parent, seen, front, queue = s.level, s.parent, s.seen, s.front, s.queue
+    offsets, targets, masters = out.offsets, out.targets, np.uint64(s.level.size)
     mine, found, edges, pushed = 0, 0, np.int64(0), np.int64(0)
-    for i in range(drain(s)):
-        u = s.queue[i]
-        pushed += np.int64(out.offsets[u + 1] - out.offsets[u])
-        for j in range(out.offsets[u], out.offsets[u + 1]):
-            v = np.uint64(out.targets[j])
-            if has(s.seen, v):
+    length = drain(s)
+    for i in range(length):
+        if i + 2 * NEAR < length:
+            prefetch(offsets, queue[i + 2 * NEAR])
+            prefetch(targets, offsets[queue[i + NEAR]])
+        u = np.uint64(queue[i])
+        begin, end = offsets[u], offsets[u + _ONE]
+        pushed += np.int64(end - begin)
+        for j in range(begin, end):
+            v = np.uint64(targets[j])
+            if (seen[v >> _SIX] >> (v & _LOW)) & _ONE:
                 continue
-            if v < np.uint64(s.level.size):
-                visit(v, -2 - rank[u], depth, s)
+            add(seen, v)
+            if v < masters:
+                level[v] = depth
+                parent[v] = -2 - rank[u]
+                add(front, v)
+                add(s.filled, v >> _SIX)
                 mine += 1
-                edges += np.int64(out.offsets[v + _ONE] - out.offsets[v])
+                edges += np.int64(offsets[v + _ONE] - offsets[v])
             else:
-                add(s.seen, v)
                 s.found[found] = v
                 s.found_by[found] = rank[u]
                 found += 1
