@@ -199,9 +199,8 @@ class Context:
         length = vertices.size
         places = self.buffer("places", length, np.dtype(np.int32))
         moved = self.buffer("values", length, values.dtype)
-        if len(shard.peers) == 1:  # a kernel would cost more than the rest of a tiny superstep
-            np.subtract(vertices, int(shard.peer_start[0]), out=places)
-            moved[:] = values
+        if len(shard.peers) == 1:
+            _to_one_peer(vertices, values, shard.peer_start, places, moved)
             return [Frame(self.slot, shard.peers[0], (places, moved), length)]
         ends = _by_peer(vertices, values, shard.peer_start, places, moved)
         frames, begin = [], 0
@@ -304,6 +303,14 @@ def copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
         out[index] = bits[index]
     if length & 63:
         out[out.size - 1] &= (np.uint64(1) << np.uint64(length & 63)) - np.uint64(1)
+
+
+@nb.njit(nogil=True, cache=True)
+def _to_one_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-untyped-def]
+    """Write proxies as places in their owner's group, and their values."""
+    for i in range(vertices.size):
+        places[i] = vertices[i] - peer_start[0]
+        moved[i] = values[i]
 
 
 @nb.njit(nogil=True, cache=True)
