@@ -68,8 +68,8 @@ Star = tuple[Array, Array]
 
 async def connected_components_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Label every master; see :func:`connected_components`."""
-    parent = np.arange(shard.size, dtype=np.uint32)
-    labels = np.empty(shard.size, shard.order.dtype)
+    parent = ctx.scratch(shard, shard.size, np.uint32)
+    labels = ctx.scratch(shard, shard.size, shard.order.dtype)
     link_first(parent, ROUNDS, rows_of(shard.out))
     largest = _largest_tree(parent, shard)
     _link_rest(parent, shard, largest)
@@ -112,7 +112,7 @@ async def _joined_trees(
     """Return the roots of trees here, and labels of trees elsewhere that they are joined to."""
     ctx.stage = "labels"
     await ctx.broadcast(shard, labels)
-    room = np.empty(shard.size - shard.masters, np.int32)
+    room = ctx.scratch(shard, shard.size - shard.masters, np.int32)
     proxies = room[: joints(parent, labels, shard.masters, room)]
     # a proxy joins its tree here to the tree of its master: both slots have to know it
     trees = parent[proxies]
@@ -245,11 +245,14 @@ def link_pairs(parent, left, right):  # type: ignore[no-untyped-def]
 
 @nb.njit(nogil=True, cache=True)
 def link_first(parent, rounds, rows):  # type: ignore[no-untyped-def]
-    """Link every master with its first neighbours, the heaviest; then compress."""
-    for v in range(rows.offsets.size - 1):
-        begin, end = rows.offsets[v], rows.offsets[v + 1]
+    """Link every master with its first neighbours, the heaviest, and nobody else; compress."""
+    offsets, targets = rows.offsets, rows.targets
+    for v in range(parent.size):
+        parent[v] = v
+    for v in range(offsets.size - 1):
+        begin, end = offsets[v], offsets[v + 1]
         for j in range(begin, min(begin + np.uint64(rounds), end)):
-            link(parent, np.uint32(v), rows.targets[j])
+            link(parent, np.uint32(v), targets[j])
     compress(parent)
 
 
