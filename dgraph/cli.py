@@ -19,9 +19,12 @@ from pyarrow.lib import ArrowException
 import dgraph as dg
 from dgraph.cli_topology import add_topology
 from dgraph.clients import LOCAL
+from dgraph.edges.files import FORMATS
 from dgraph.errors import DgraphError
+from dgraph.ingest import CHOICES
 from dgraph.job import Job
 from dgraph.output import check_output, print_lines, write_frame
+from dgraph.placement.resolve import NAMED
 
 __all__ = ["cli", "main"]
 
@@ -85,6 +88,14 @@ _CLUSTER_OPTIONS = (
     click.option("--scheduler", metavar="ADDRESS", help="Join a running Dask cluster."),
 )
 
+
+def _policy(name: str, default: str, help: str) -> Any:
+    """Return the option of a policy of from_edges; help lists what is allowed."""
+    option = f"--{name.replace('_', '-')}"
+    choices = click.Choice(CHOICES[name])
+    return click.option(option, type=choices, default=default, show_default=True, help=help)
+
+
 _JOB_OPTIONS = (
     click.argument("edges"),
     click.option(
@@ -95,13 +106,21 @@ _JOB_OPTIONS = (
     click.option("--weight", metavar="COL", help="Weight column ('true': the format's own)."),
     click.option("--source-column", metavar="COL", help="Default: source, or the first."),
     click.option("--target-column", metavar="COL", help="Default: target, or the second."),
-    click.option("--input-format", help="As of read_edges; default: by the file's ending."),
+    click.option(
+        "--input-format", type=click.Choice([*FORMATS]), help="Default: by the ending."
+    ),
     click.option("--sep", help="Separator of text files; default: found out."),
     click.option("--header/--no-header", default=None, help="Default: found out."),
-    click.option("--duplicates", default="min", show_default=True, help="Parallel edges."),
-    click.option("--self-loops", default="keep", show_default=True),
-    click.option("--nulls", default="error", show_default=True),
-    click.option("--placement", default="degree", show_default=True),
+    _policy("duplicates", "min", "Parallel edges."),
+    _policy("self_loops", "keep", "Edges from a vertex to itself."),
+    _policy("nulls", "error", "Edges that lack an id or weight."),
+    click.option(
+        "--placement",
+        type=click.Choice([*NAMED]),
+        default="degree",
+        show_default=True,
+        help="Which slot owns a vertex; never changes a result.",
+    ),
     click.option("--out", metavar="FILE", help="Write FILE.parquet or FILE.csv."),
     click.option(
         "--format",
@@ -186,7 +205,7 @@ def _as_id(graph: dg.Graph, text: str) -> int | str:
 
 @_job_command(
     "bfs",
-    click.option("--source", multiple=True, metavar="ID"),
+    click.option("--source", multiple=True, metavar="ID", help="One, or several times."),
     click.option("--depth-limit", type=click.IntRange(0)),
 )
 def _bfs(job: Job, source: tuple[str, ...], **options: Any) -> None:
@@ -212,12 +231,6 @@ def _stated_source(job: Job, algorithm: str) -> str:
     if source is None:
         raise click.UsageError("Missing option '--source'.")
     return source
-
-
-@_job_command("cc")
-def _cc(job: Job) -> None:
-    """Find the connected components."""
-    _execute(job, dg.connected_components)
 
 
 @_job_command(
@@ -259,10 +272,26 @@ def _cdlp(job: Job, max_iter: int | None) -> None:
     _execute(job, dg.cdlp, max_iter=10 if max_iter is None else max_iter)
 
 
-@_job_command("lcc")
-def _lcc(job: Job) -> None:
-    """Compute the local clustering coefficients."""
-    _execute(job, dg.local_clustering)
+def _plain_command(name: str, text: str, algorithm: Callable[..., Any], **options: Any) -> None:
+    """Make an algorithm without options of its own a subcommand of ``run``."""
+
+    def command(job: Job) -> None:
+        _execute(job, algorithm, **options)
+
+    command.__doc__ = text
+    _job_command(name)(command)
+
+
+_plain_command("cc", "Find the connected components.", dg.connected_components)
+_plain_command(
+    "scc",
+    "Find the strongly connected components.",
+    dg.connected_components,
+    connection="strong",
+)
+_plain_command("lcc", "Compute the local clustering coefficients.", dg.local_clustering)
+_plain_command("triangles", "Count the triangles at every vertex, undirected.", dg.triangles)
+_plain_command("core", "Find the core numbers of an undirected graph.", dg.core_number)
 
 
 @cli.command()

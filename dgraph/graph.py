@@ -248,10 +248,18 @@ class Graph:
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled."""
-        raise TypeError(
-            "a Graph belongs to its client and cannot be sent to another process: "
-            "build it there, or save it and load it there"
+        raise OptionTypeError(
+            "a Graph belongs to its client and cannot be sent to another process or into a "
+            "task: call algorithms on it from outside, or save it and load it there"
         )
+
+    def __dask_tokenize__(self) -> NoReturn:
+        """Refuse to be part of a task before Dask tries to pickle it, and logs its failure."""
+        self.__reduce__()
+
+    def __dask_graph__(self) -> NoReturn:
+        """Refuse to be part of a delayed task."""
+        self.__reduce__()
 
     def __repr__(self) -> str:
         """Say how large the graph is and of what kind."""

@@ -43,7 +43,7 @@ from dgraph.home import Home
 from dgraph.shard import Shard
 from dgraph.topology import Topology
 
-__all__ = ["Policies", "absorb", "check_slots", "find_home", "ingest"]
+__all__ = ["CHOICES", "Policies", "absorb", "check_slots", "find_home", "ingest"]
 
 T = TypeVar("T")
 
@@ -85,11 +85,12 @@ class Policies:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name, allowed in _ALLOWED.items():
+        for name, allowed in CHOICES.items():
             choice(name, getattr(self, name), allowed)
 
 
-_ALLOWED = {
+#: What the policies may be, the default first.
+CHOICES = {
     "duplicates": ("min", "max", "sum", "first", "keep", "error"),
     "self_loops": ("keep", "drop", "error"),
     "nulls": ("error", "drop"),

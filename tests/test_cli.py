@@ -15,6 +15,9 @@ from pathlib import Path
 import networkx as nx
 import pandas as pd
 import pytest
+from click.testing import CliRunner
+
+from dgraph.cli import cli, main
 
 pytestmark = pytest.mark.limit(180)
 
@@ -45,6 +48,48 @@ def test_prints_a_summary_and_the_first_rows(karate: Path) -> None:
     assert "34 vertices, 78 edges" in done.stdout
     assert re.search(r"vertex\s+distance\s+predecessor", done.stdout)
     assert done.stderr == ""
+
+
+def test_help_lists_what_is_allowed() -> None:
+    shown = CliRunner().invoke(cli, ["run", "bfs", "--help"]).output
+    for allowed in ("min|max|sum|first|keep|error", "keep|drop|error", "error|drop"):
+        assert allowed in "".join(shown.split())
+    for word in ("degree", "hash", "chunk", "parquet", "mtx"):
+        assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("option", "allowed"),
+    [("duplicates", "'sum'"), ("self-loops", "'drop'"), ("nulls", "'drop'"),
+     ("placement", "'hash'"), ("input-format", "'csv'")],
+)  # fmt: skip
+def test_a_wrong_choice_is_told_what_is_allowed(
+    karate: Path, option: str, allowed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "cc", str(karate), f"--{option}", "x"])
+    told = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert told.count("\n") == 1
+    assert f"'--{option}'" in told
+    assert allowed in told
+
+
+def test_cores_triangles_and_strong_components(karate: Path, tmp_path: Path) -> None:
+    graph = nx.karate_club_graph()
+    wanted = {"core": nx.core_number(graph), "triangles": nx.triangles(graph)}
+    for name, column in (("core", "core"), ("triangles", "triangles")):
+        out = tmp_path / f"{name}.csv"
+        assert (
+            CliRunner().invoke(cli, ["run", name, str(karate), "--out", str(out)]).exit_code
+            == 0
+        )
+        found = pd.read_csv(out).set_index("vertex")[column].to_dict()
+        assert found == wanted[name]
+    out = tmp_path / "scc.csv"
+    command = ["run", "scc", str(karate), "--directed", "--out", str(out)]
+    assert CliRunner().invoke(cli, command).exit_code == 0
+    assert pd.read_csv(out)["component"].nunique() == 34  # every edge leads to a larger vertex
 
 
 def test_writes_csv_with_empty_missing_values(karate: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import threading
@@ -322,6 +323,25 @@ def test_figures_and_representations(embedded: Client) -> None:
     with pytest.raises(TypeError, match="save it"):
         pickle.dumps(g)
     assert dict(rows(g.degrees())) == dict(KARATE.degree)
+
+
+def test_a_graph_in_a_task_is_one_sentence_and_no_noise(
+    embedded: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    g = dg.from_edges(KARATE)
+    for use in (
+        lambda: dask.delayed(len)(g).compute(),
+        lambda: dask.compute(dask.delayed(len)([g])),
+        lambda: embedded.submit(len, g),
+        lambda: embedded.map(len, [g]),
+        lambda: embedded.scatter(g),
+        lambda: pickle.dumps(g),
+    ):
+        with pytest.raises(TypeError, match="into a task: call algorithms on it") as caught:
+            use()
+        assert isinstance(caught.value, dg.DgraphError)
+    assert not caplog.records
 
 
 def test_runs_are_records_the_latest_last(embedded: Client) -> None:
