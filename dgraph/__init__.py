@@ -75,6 +75,10 @@ the same order and partitions. The same graph gives the same bits whatever the n
 the placement of vertices and the form of the cluster. Without a cluster, one is started in this
 process.
 
+Like whatever Dask has persisted, a result lies on its own cluster: ``scheduler="threads"``
+cannot compute it, nor, once another client is the default, a bare ``.compute()``. Then ask the
+client of the graph: ``client.compute(levels).result()``.
+
 Examples
 --------
 >>> import pandas as pd

@@ -20,6 +20,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from dask.base import compute
+from dask.delayed import delayed
 from distributed import Client
 from scipy import sparse
 
@@ -331,8 +333,8 @@ def test_a_graph_in_a_task_is_one_sentence_and_no_noise(
     caplog.set_level(logging.WARNING)
     g = dg.from_edges(KARATE)
     for use in (
-        lambda: dask.delayed(len)(g).compute(),
-        lambda: dask.compute(dask.delayed(len)([g])),
+        lambda: delayed(len)(g).compute(),
+        lambda: compute(delayed(len)([g])),
         lambda: embedded.submit(len, g),
         lambda: embedded.map(len, [g]),
         lambda: embedded.scatter(g),
