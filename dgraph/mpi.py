@@ -28,26 +28,22 @@ import signal
 import sys
 import time
 import traceback
-import uuid
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import dask
-import numpy as np
 from distributed import Client, SchedulerPlugin, Worker
 
 from dgraph.clients import LOCAL
 from dgraph.errors import OptionError, RunError
 from dgraph.events import Note, notify
-from dgraph.exchange.transport.world import Place, World
+from dgraph.exchange.transport.ranks import Ranks, enter
+from dgraph.exchange.transport.world import World
 
 __all__ = ["Rank", "start"]
 
 #: The fewest ranks: a scheduler, a program, a worker.
 FEWEST = 3
-
-#: Seconds for which a rank that waits for others sleeps, at first and at most.
-SHORTEST, LONGEST = 1e-4, 1e-2
 
 #: Seconds that all workers may take to register.
 ARRIVAL = 120
@@ -134,7 +130,7 @@ def start(
     if _started:
         return _started[0]
     mpi = _import_mpi()
-    ranks = _Ranks(mpi.COMM_WORLD)
+    ranks = Ranks(mpi.COMM_WORLD)
     if fault := _find_fault(mpi, ranks.size, threads):
         _refuse(ranks, fault)
     if "logging" not in dask.config.config:  # the user does not ask for more
@@ -177,7 +173,8 @@ class Rank(Worker):
         nanny: bool = False,
         reason: str = "worker-close",
     ) -> str | None:
-        """Close the worker; its threads end with the process."""
+        """Close the worker; its threads end with the process, of which Dask need not warn."""
+        logging.getLogger("distributed").setLevel(logging.ERROR)
         closed: str | None = await super().close(timeout, False, False, reason)
         return closed
 
@@ -194,59 +191,6 @@ class _Leash(SchedulerPlugin):
         """Be told that a client has gone."""
         if client == self._client:
             scheduler.loop.add_callback(scheduler.close, reason="the program has ended")
-
-
-class _Ranks:
-    """The ranks of the job; stands for their communicator where dask-mpi uses one.
-
-    MPI's own waiting spins. This sleeps.
-    """
-
-    def __init__(self, comm: Any) -> None:
-        self.comm = comm
-        self.rank: int = self.comm.Get_rank()
-        self.size: int = self.comm.Get_size()
-
-    def wait(self, request: Any, seconds: float = float("inf")) -> bool:
-        """Wait until a request has ended; return whether it has within a time."""
-        end = time.monotonic() + seconds
-        pause = SHORTEST
-        while not request.Test():
-            if time.monotonic() > end:
-                return False
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST)
-        return True
-
-    def meet(self, seconds: float = float("inf")) -> bool:
-        """Wait until all ranks have called this; return whether they have within a time."""
-        return self.wait(self.comm.Ibarrier(), seconds)
-
-    def share(self, text: str) -> str:
-        """Return what rank 0 has."""
-        buffer = np.frombuffer(text.encode().ljust(1024), np.uint8).copy()
-        self.wait(self.comm.Ibcast(buffer, 0))
-        return buffer.tobytes().decode().rstrip()
-
-    def abort(self) -> None:
-        """End all ranks at once."""
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        self.comm.Abort(1)
-
-    # What dask-mpi calls
-
-    def Get_rank(self) -> int:
-        return self.rank
-
-    def Get_size(self) -> int:
-        return self.size
-
-    def bcast(self, address: str | None, root: int) -> str:
-        return self.share(address or "")
-
-    def Barrier(self) -> None:
-        self.meet()
 
 
 def _import_mpi() -> Any:
@@ -281,13 +225,13 @@ def _find_fault(mpi: Any, size: int, threads: int) -> str | None:
     )
     if size > 1:
         return fault
-    library = mpi.Get_library_version().split(",")[0].splitlines()[0]
+    library = " ".join(mpi.Get_library_version().split(",")[0].splitlines()[0].split())
     return (
         f"{fault}; if you have, that is not the mpiexec of the MPI that was loaded, {library}"
     )
 
 
-def _refuse(ranks: _Ranks, fault: str) -> NoReturn:
+def _refuse(ranks: Ranks, fault: str) -> NoReturn:
     """End the job with one error."""
     if ranks.size == 1:
         _leave_it_to_the_first()
@@ -298,29 +242,12 @@ def _refuse(ranks: _Ranks, fault: str) -> NoReturn:
     raise OptionError(fault)
 
 
-def _enter(mpi: Any, ranks: _Ranks) -> World | None:
-    """Return this process's place in the job, None if MPI cannot carry frames.
-
-    All ranks take part.
-    """
-    comm, request = ranks.comm.Idup()
-    ranks.wait(request)
-    name = ranks.share(uuid.uuid4().hex)
-    near = comm.Split_type(mpi.COMM_TYPE_SHARED, key=ranks.rank)
-    lowest = np.array([ranks.rank])
-    ranks.wait(near.Ibcast(lowest, 0))
-    near.Free()
-    if mpi.Query_thread() < mpi.THREAD_MULTIPLE:
-        return None
-    return World(comm, Place(name, ranks.rank, int(lowest[0])))
-
-
-def _serve(mpi: Any, ranks: _Ranks, **options: Any) -> None:
+def _serve(mpi: Any, ranks: Ranks, **options: Any) -> None:
     """Be the scheduler or a worker, until the program on rank 1 has ended."""
     import dask_mpi
 
     with _aborting(ranks):
-        world = _enter(mpi, ranks)
+        world = enter(mpi, ranks)
         dask_mpi.initialize(
             comm=ranks,
             exit=False,
@@ -332,11 +259,11 @@ def _serve(mpi: Any, ranks: _Ranks, **options: Any) -> None:
         _part(ranks, world)
 
 
-def _lead(mpi: Any, ranks: _Ranks) -> Client:
+def _lead(mpi: Any, ranks: Ranks) -> Client:
     """Return a client when all workers are there."""
     import dask_mpi
 
-    world = _enter(mpi, ranks)
+    world = enter(mpi, ranks)
     dask_mpi.initialize(comm=ranks, exit=False)
     client = Client()
     atexit.register(_end, ranks, world, client)
@@ -360,7 +287,7 @@ def _lead(mpi: Any, ranks: _Ranks) -> Client:
 
 
 @contextlib.contextmanager
-def _aborting(ranks: _Ranks) -> Iterator[None]:
+def _aborting(ranks: Ranks) -> Iterator[None]:
     """Print what is raised, on one rank, and end all of them."""
     try:
         yield
@@ -370,7 +297,7 @@ def _aborting(ranks: _Ranks) -> Iterator[None]:
         ranks.abort()
 
 
-def _part(ranks: _Ranks, world: World | None, seconds: float = float("inf")) -> bool:
+def _part(ranks: Ranks, world: World | None, seconds: float = float("inf")) -> bool:
     """Part from the other ranks; return whether all have come to it within a time."""
     if world is not None:
         world.close()
@@ -379,7 +306,7 @@ def _part(ranks: _Ranks, world: World | None, seconds: float = float("inf")) -> 
     return have_come
 
 
-def _end(ranks: _Ranks, world: World | None, client: Client) -> None:
+def _end(ranks: Ranks, world: World | None, client: Client) -> None:
     """End the cluster, and with it all ranks: called when rank 1 exits."""
     logging.disable(logging.CRITICAL)  # Dask complains of connections that close
     with contextlib.suppress(Exception):

@@ -137,7 +137,7 @@ def lay_out(
     Parameters
     ----------
     identities : mapping of address to {"process", "host", "threads"}
-        And "place", (world, rank, memory), of ranks of an MPI job; "about", what the
+        And "place", the fields of a Place, of ranks of an MPI job; "about", what the
         environment says.
     slots, virtual_slots : int, optional
         See :func:`find_members`.
@@ -204,7 +204,7 @@ def _neighbours_together(identities: Mapping[str, Identity]) -> list[str]:
     def domains(address: str) -> list[Hashable]:
         identity = identities[address]
         place = _place(identity)
-        return [identity["host"], place and place[::2], identity["process"]]
+        return [identity["host"], place and (place.world, place.memory), identity["process"]]
 
     ordered = sorted(identities, key=number)
     firsts: dict[Any, int] = {}

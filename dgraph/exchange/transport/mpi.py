@@ -29,7 +29,7 @@ from dgraph.exchange.transport.bundle import (
     read_bundle,
     read_prefix,
 )
-from dgraph.exchange.transport.links import LOOK, ChannelClosedError
+from dgraph.exchange.transport.links import BRISK, LOOK, ChannelClosedError
 from dgraph.exchange.transport.world import World
 
 __all__ = ["MpiChannel", "MpiMeeting"]
@@ -47,6 +47,9 @@ LARGEST = 1 << 30
 
 #: Seconds for which a transfer that has begun is driven on before the thread looks elsewhere.
 DRIVE = 2e-3
+
+#: Seconds between two looks at such a transfer after the first BRISK seconds.
+NAP = 2e-5
 
 
 class MpiMeeting:
@@ -136,11 +139,14 @@ class MpiChannel:
         self._is_met = False
         for message in _messages(buffers):
             self._isend(message)
-        return self.flush()
+        return self._is_sent(0)
 
     def flush(self) -> bool:
         """Go on sending; return whether all is gone."""
-        if self._sends and self._have_ended(self._sends, DRIVE if self._is_met else 0):
+        return self._is_sent(DRIVE if self._is_met else BRISK)
+
+    def _is_sent(self, seconds: float) -> bool:
+        if self._sends and self._have_ended(self._sends, seconds):
             self._sends, self._unsent = [], []
         return not self._sends
 
@@ -190,11 +196,15 @@ class MpiChannel:
 
     def _have_ended(self, requests: list[Any], seconds: float) -> bool:
         """Drive transfers on for a time; return whether all have ended."""
-        end = time.perf_counter() + seconds
+        began = time.perf_counter()
         while not self._world.mpi.Request.Testall(requests):
-            if time.perf_counter() >= end:
+            passed = time.perf_counter() - began
+            if passed >= seconds:
                 return False
-            os.sched_yield()
+            if passed < BRISK:
+                os.sched_yield()
+            else:
+                time.sleep(NAP)
         return True
 
     def _read(self, run: int) -> Iterator[Bundle | None]:

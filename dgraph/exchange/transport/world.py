@@ -33,11 +33,14 @@ class Place(NamedTuple):
     rank : int
     memory : int
         The lowest rank with which it shares memory, as MPI_Comm_split_type says.
+    cores : int
+        Cores that the ranks which share that memory may use.
     """
 
     world: str
     rank: int
     memory: int
+    cores: int
 
 
 class Leaving(Protocol):

@@ -1,0 +1,100 @@
+"""All ranks of an MPI job together: they meet, and agree on what each can do."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import uuid
+from typing import Any
+
+import numpy as np
+from dask.system import CPU_COUNT
+
+from dgraph.exchange.transport.world import Place, World
+
+__all__ = ["Ranks", "enter"]
+
+#: Seconds for which a rank that waits for others sleeps, at first and at most.
+SHORTEST, LONGEST = 1e-4, 1e-2
+
+#: More cores than a host has.
+MOST_CORES = 1 << 14
+
+
+class Ranks:
+    """The ranks of the job; stands for their communicator where dask-mpi uses one.
+
+    MPI's own waiting spins. This sleeps.
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self.comm = comm
+        self.rank: int = self.comm.Get_rank()
+        self.size: int = self.comm.Get_size()
+
+    def wait(self, request: Any, seconds: float = float("inf")) -> bool:
+        """Wait until a request has ended; return whether it has within a time."""
+        end = time.monotonic() + seconds
+        pause = SHORTEST
+        while not request.Test():
+            if time.monotonic() > end:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST)
+        return True
+
+    def meet(self, seconds: float = float("inf")) -> bool:
+        """Wait until all ranks have called this; return whether they have within a time."""
+        return self.wait(self.comm.Ibarrier(), seconds)
+
+    def share(self, text: str) -> str:
+        """Return what rank 0 has."""
+        buffer = np.frombuffer(text.encode().ljust(1024), np.uint8).copy()
+        self.wait(self.comm.Ibcast(buffer, 0))
+        return buffer.tobytes().decode().rstrip()
+
+    def abort(self) -> None:
+        """End all ranks at once."""
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        self.comm.Abort(1)
+
+    # What dask-mpi calls
+
+    def Get_rank(self) -> int:
+        """Return the number of this rank."""
+        return self.rank
+
+    def Get_size(self) -> int:
+        """Return the number of ranks."""
+        return self.size
+
+    def bcast(self, address: str | None, root: int) -> str:
+        """Return the address that rank 0 has."""
+        return self.share(address or "")
+
+    def Barrier(self) -> None:
+        """Wait for all ranks."""
+        self.meet()
+
+
+def enter(mpi: Any, ranks: Ranks) -> World | None:
+    """Return this process's place in the job, None if MPI cannot carry frames.
+
+    All ranks take part.
+    """
+    comm, request = ranks.comm.Idup()
+    ranks.wait(request)
+    name = ranks.share(uuid.uuid4().hex)
+    near = comm.Split_type(mpi.COMM_TYPE_SHARED, key=ranks.rank)
+    lowest = np.array([ranks.rank])
+    ranks.wait(near.Ibcast(lowest, 0))
+    cores = np.isin(np.arange(MOST_CORES), list(os.sched_getaffinity(0)))
+    share = CPU_COUNT if cores.sum() > CPU_COUNT else MOST_CORES  # a container may have less
+    ranks.wait(near.Iallreduce(mpi.IN_PLACE, cores, mpi.LOR))
+    near.Free()
+    if mpi.Query_thread() < mpi.THREAD_MULTIPLE:
+        return None
+    place = Place(name, ranks.rank, int(lowest[0]), min(int(cores.sum()), share))
+    return World(comm, place)
