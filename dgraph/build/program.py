@@ -111,7 +111,6 @@ async def build(
     touch = touched(ctx, filed, numbering.vertices)
     asked = await sum_degrees(ctx, filed, numbering, touch)
     rank = await rank_block(ctx, asked.degree, numbering.vertices)
-    phases.begin("owning")
     known = _Known(numbering, rank, asked, filed, touch, num_edges)
     del numbering, asked, rank, filed, touch
     owner = await _choose(ctx, phases, known, vertices, spec)
@@ -144,6 +143,7 @@ async def _choose(
 
     strategy = spec.placement
     if not isinstance(strategy, EdgeStrategy):
+        phases.begin("placing")
         return await blind(strategy)
     phases.begin("draft")
     owner = await blind(strategy.base)

@@ -26,6 +26,9 @@ SMALL, TRIES = 96, 10
 #: Passes of the improvement on every level.
 PASSES = 6
 
+#: Cuts between domains are tried so often, unless that makes for more entries than this.
+AGAIN, ENOUGH = 4, 1 << 18
+
 
 def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int32]:
     """Return a slot for every vertex, slots being even to about ``1 + eps``.
@@ -40,7 +43,7 @@ def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int3
     """
     slots = leaf_order(topology)
     owner = np.zeros(quotient.n, np.int32)
-    depth = int(np.ceil(np.log2(max(topology.slots, 2)))) + topology.height
+    depth = int(np.ceil(np.log2(max(topology.slots, 2))))
     share = eps / depth
     _split(quotient, np.arange(quotient.n), slots, topology, share, owner, 1)
     return owner
@@ -83,12 +86,28 @@ def _split(
         owner[names] = slots[0]
         return
     at = halves(slots, topology)
-    side = bisect(q, at / len(slots), share, seed)
+    apart = int(topology.level(slots[0], slots[-1]))
+    side = _best_of(q, at / len(slots), share, seed, AGAIN if apart else 1)
     for which, some in ((0, slots[:at]), (1, slots[at:])):
         kept = np.flatnonzero(side == which)
         part = q if not kept.size else _part(q, kept)
         if kept.size:
             _split(part, names[kept], some, topology, share, owner, 2 * seed + which)
+
+
+def _best_of(
+    q: Quotient, fraction: float, share: float, seed: int, times: int
+) -> NDArray[np.int8]:
+    """Return the best of several bisections; of fewer where one takes long."""
+    times = max(1, min(times, ENOUGH // max(len(q.targets), 1)))
+    found = [bisect(q, fraction, share, seed + 101 * turn) for turn in range(times)]
+    row = np.repeat(np.arange(q.n), np.diff(q.offsets))
+    cuts = [int(q.weights[side[row] != side[q.targets]].sum()) for side in found]
+    goal = q.mass.sum() * fraction
+    off = [abs(float(q.mass[side == 0].sum()) - goal) for side in found]
+    slack = _slack(q.mass, round(goal), share)
+    keys = [(max(0.0, far - slack), cut) for far, cut in zip(off, cuts, strict=True)]
+    return found[min(range(times), key=keys.__getitem__)]
 
 
 def _part(q: Quotient, kept: Array) -> Quotient:

@@ -43,7 +43,7 @@ __all__ = ["Hierarchy"]
 Array = NDArray[Any]
 
 #: Most core trees that slot 0 distributes, and vertices of a tree where there are fewer.
-MOST_TREES, SMALL_TREE = 1 << 14, 16
+MOST_TREES, SMALL_TREE = 1 << 14, 4
 
 _ALLOWED = {
     "edges": ("source", "2d-in-domain"),

@@ -7,13 +7,17 @@ from typing import Any
 
 from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.errors import OptionError
+from dgraph.placement.adp import Adp
 from dgraph.placement.chunk import Chunk
 from dgraph.placement.degree import Degree
+from dgraph.placement.fennel import Fennel
 from dgraph.placement.frame import Frame
 from dgraph.placement.hash import Hash
 from dgraph.placement.hierarchy import Hierarchy
 from dgraph.placement.metis import Metis
+from dgraph.placement.topox import TopoX
 from dgraph.placement.twod import TwoD
+from dgraph.placement.xtree import XTree
 from dgraph.topology import Topology
 
 NAMED: dict[str, Callable[[], Strategy | EdgeStrategy]] = {
@@ -23,6 +27,10 @@ NAMED: dict[str, Callable[[], Strategy | EdgeStrategy]] = {
     "2d": TwoD,
     "hierarchy": Hierarchy,
     "metis": Metis,
+    "fennel": Fennel,
+    "xtree": XTree,
+    "adp": Adp,
+    "topox": TopoX,
 }
 
 

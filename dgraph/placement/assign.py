@@ -1,0 +1,200 @@
+"""Placements on their own: `assign` says where vertices would live, `refine` where better."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from distributed import Client
+
+from dgraph.build.strategy import EdgeStrategy, Strategy
+from dgraph.clients import find_client, look_and_make
+from dgraph.edges.inputs import EdgeInput, edge_input
+from dgraph.edges.vertex_inputs import VertexInput, placement_input
+from dgraph.engine.columns import Column, Plain
+from dgraph.engine.context import Context
+from dgraph.errors import OptionError
+from dgraph.graph import Graph, run_algorithm
+from dgraph.ingest import Policies, find_home, ingest
+from dgraph.placement.distances import grid_distances, tree_distances
+from dgraph.placement.frame import Frame
+from dgraph.placement.moving import capacities, even_out, move
+from dgraph.placement.resolve import resolve, settled
+from dgraph.placement.whole import links_of
+from dgraph.results import table
+from dgraph.shard import Shard
+from dgraph.topology import Topology
+
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+
+__all__ = ["assign", "build_graph", "refine"]
+
+SLOT = {"slot": "int64"}
+
+
+def assign(
+    edges: Any,
+    placement: Any,
+    source: Hashable = "source",
+    target: Hashable = "target",
+    *,
+    slots: int | None = None,
+    topology: Topology | None = None,
+    directed: bool | None = None,
+    vertices: Any = None,
+    client: Client | None = None,
+) -> DataFrame:
+    """Say on which slot a placement would put each vertex, without keeping a graph.
+
+    Parameters
+    ----------
+    edges, source, target, directed, vertices
+        As in `dgraph.from_edges`.
+    placement : str, object of `dgraph.placement`, or frame
+    slots : int, optional
+        How many slots there are to be; they need not exist. Default: those of `topology`, else
+        those of the cluster.
+    topology : Topology, optional
+        The domain tree over them. Default: processes and hosts, as they are found.
+    client : distributed.Client, optional
+
+    Returns
+    -------
+    dask DataFrame
+        Columns vertex, slot: int64; `dgraph.from_edges` takes it as ``placement=``. An
+        awaitable of it if the client is asynchronous.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> edges = np.array([[1, 2], [2, 3], [3, 1], [3, 4], [4, 5], [5, 6], [6, 4]])
+    >>> found = assign(edges, "hierarchy", slots=2).compute()
+    >>> sorted(found.groupby("slot")["vertex"].apply(sorted).tolist())
+    [[1, 2, 3], [4, 5, 6]]
+    """
+    strategy = resolve(placement)
+    client = find_client(client)
+    blind = strategy.base if isinstance(strategy, EdgeStrategy) else strategy
+    options = {"directed": directed, "vertices": vertices}
+    graph = build_graph(edges, blind, source, target, slots, topology, client, options)
+    if client.asynchronous:
+        return _assigned_later(graph, strategy)  # type: ignore[return-value]
+    return _assigned(graph, strategy)  # type: ignore[no-any-return]
+
+
+def _assigned(graph: Graph, strategy: Strategy | EdgeStrategy) -> Any:
+    known = settled(strategy, graph.topology)
+    with graph:
+        return table(graph._home, graph.id_dtype, "assign", _assign_slot, known, columns=SLOT)
+
+
+async def _assigned_later(graph: Any, strategy: Strategy | EdgeStrategy) -> Any:
+    made = await graph
+    try:
+        known = settled(strategy, made.topology)
+        home = made._home
+        return await table(home, made.id_dtype, "assign", _assign_slot, known, columns=SLOT)
+    finally:
+        made.close()
+
+
+def build_graph(
+    edges: Any,
+    strategy: Strategy | EdgeStrategy,
+    source: Hashable,
+    target: Hashable,
+    slots: int | None,
+    topology: Topology | None,
+    client: Client,
+    options: dict[str, Any],
+) -> Any:
+    """Build a graph on virtual slots; an awaitable of it if the client is asynchronous."""
+    if slots is None and topology is not None:
+        slots = topology.slots
+
+    def look() -> tuple[EdgeInput, VertexInput | None, float]:
+        began = perf_counter()
+        with client.as_current():
+            found = edge_input(edges, source, target, None, **options)
+            placed = placement_input(strategy.table) if isinstance(strategy, Frame) else None
+        return found, placed, perf_counter() - began
+
+    async def make(found: tuple[EdgeInput, VertexInput | None, float]) -> Graph:
+        home = await find_home(client, None, slots, topology)
+        inputs, placed, seconds = found
+        chosen = settled(strategy, home.topology)
+        return Graph(home, await ingest(home, inputs, Policies(), chosen, placed, seconds))
+
+    return look_and_make(client, look, make)
+
+
+async def _assign_slot(
+    ctx: Context, shard: Shard, strategy: Strategy | EdgeStrategy
+) -> dict[str, Column]:
+    """Return the slot of each master."""
+    if isinstance(strategy, EdgeStrategy):
+        owner = await strategy.place(ctx, shard)
+    else:
+        owner = np.full(shard.masters, shard.slot, np.int32)
+    return {"slot": Plain(owner.astype(np.int64))}
+
+
+def refine(g: Graph, rounds: int = 8, *, eps: float = 0.05, metric: str = "tree") -> DataFrame:
+    """Move vertices of a graph to where their edges cost less, slots staying even.
+
+    Size-constrained label propagation, as supersteps on the slots of the graph. Graphs do not
+    change: what is returned is a placement for another one.
+
+    Parameters
+    ----------
+    g : Graph
+    rounds : int
+        Supersteps at most.
+    eps : float
+        A slot gets at most ``1 + eps`` times the mean of vertices and, if the heaviest vertex
+        allows, of edges.
+    metric : {"tree", "grid"}
+        Unit costs: by level of the domain tree, 1, 10, 100, ..., or of grids inside grids.
+
+    Returns
+    -------
+    dask DataFrame
+        Columns vertex, slot: int64. Costs no more than the placement of `g` does, if that keeps
+        to the bound. An awaitable of it if the client is asynchronous.
+
+    Examples
+    --------
+    >>> import dgraph as dg
+    >>> with dg.from_edges(dg.generate.grid(9, 9), placement="hash", virtual_slots=3) as g:
+    ...     better = refine(g)
+    ...     before = g.placement.figures().cost
+    >>> with dg.from_edges(dg.generate.grid(9, 9), placement=better, virtual_slots=3) as g:
+    ...     g.placement.figures().cost < before
+    True
+    """
+    if rounds < 0 or not 0 <= eps <= 1 or metric not in ("tree", "grid"):
+        raise OptionError(
+            "expected rounds of at least 0, eps from 0 to 1 and metric 'tree' or 'grid', got "
+            f"{rounds}, {eps} and {metric!r}"
+        )
+    unit = (tree_distances if metric == "tree" else grid_distances)(g.topology)
+    found: DataFrame = run_algorithm(g, "refine", _refine_slot, rounds, eps, unit, columns=SLOT)
+    return found
+
+
+async def _refine_slot(
+    ctx: Context, shard: Shard, rounds: int, eps: float, unit: Any
+) -> dict[str, Column]:
+    """Refine the placement that the shards have."""
+    links = links_of(shard)
+    slot_of = np.full(shard.size, -1, np.int32)
+    slot_of[: shard.masters] = shard.slot
+    await ctx.broadcast(shard, slot_of)
+    cap = await capacities(ctx, shard, links, eps)
+    await even_out(ctx, shard, links, slot_of, cap, unit)
+    await move(ctx, shard, links, slot_of, cap, unit, rounds)
+    await even_out(ctx, shard, links, slot_of, cap, unit)
+    return {"slot": Plain(slot_of[: shard.masters].astype(np.int64))}
