@@ -30,18 +30,22 @@ from dgraph.topology.groups import Groups
 from dgraph.topology.host import host_key, whereabouts
 from dgraph.topology.probed import Probe
 from dgraph.topology.reading import Reading
+from dgraph.topology.simulate import Machine, Traffic, simulate
 from dgraph.topology.tree import Topology
 
 __all__ = [
     "CostModel",
     "Groups",
+    "Machine",
     "Probe",
     "Reading",
     "Topology",
+    "Traffic",
     "com_cost",
     "host_key",
     "pair_costs",
     "probe",
+    "simulate",
     "theta",
     "whereabouts",
 ]
