@@ -1,7 +1,7 @@
 """What was measured between slots: the costs by level and transport, kept for later runs.
 
 A time is one way: from the call that sends until the last byte is there; the median, of the
-wire the least. ``alpha`` is that of a single byte, ``beta`` the slope at the largest sizes, so
+wire the least. ``alpha`` is the least of small messages, ``beta`` the slope at the largest sizes, so
 that what a connection needs to get going does not count as rate.
 """
 
@@ -33,6 +33,7 @@ SIZES = (1, 64, *(1 << k for k in range(10, 25, 2)))
 WIRE = "wire"
 
 _KIND = "dgraph-probe"
+_SMALL = 1 << 10  # up to this size, bytes cost nothing beside the message
 _FRAME = 1 << 16  # the size of frame for which a model takes the best transport
 
 
@@ -86,7 +87,8 @@ def fit(sizes: Sequence[int], seconds: Sequence[float]) -> tuple[float, float]:
     >>> fit([1, 1000, 1000000, 4000000], [0.001, 0.001, 0.011, 0.041])
     (0.001, 1e-08)
     """
-    alpha = float(seconds[0])
+    small = [time for size, time in zip(sizes, seconds, strict=True) if size <= _SMALL]
+    alpha = float(min(small, default=seconds[0]))
     large: NDArray[Any] = np.asarray(sizes, float) * 16 >= sizes[-1]
     x, y = np.asarray(sizes, float)[large], np.asarray(seconds, float)[large]
     if len(x) < 2:

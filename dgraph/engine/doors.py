@@ -62,7 +62,8 @@ def _clock(
 ) -> Times:
     """Send messages of every size; return the sizes and the typical time for one way of each.
 
-    The answer is a message too, of one byte; its time is half that of one byte and the answer.
+    The answer is a message too, of one byte; its time is half the least of one byte and the
+    answer.
 
     Parameters
     ----------
@@ -93,9 +94,9 @@ def _clock(
             taken.append(trip(size))
             if taken[0] > seconds / LEAST or len(taken) == MOST:
                 break
-        answer = answer or typical(taken) / 2
+        answer = answer or min(taken) / 2
         done.append(size)
-        times.append(max(typical(taken) - answer, 1e-9))
+        times.append(max(typical(taken) - answer, answer))
     return done, times
 
 
