@@ -1,8 +1,8 @@
 """What was measured between slots: the costs by level and transport, kept for later runs.
 
 A time is one way: from the call that sends until the last byte is there; the median, of the
-wire the least. ``alpha`` is the least of small messages, ``beta`` the slope at the largest sizes, so
-that what a connection needs to get going does not count as rate.
+wire the least. ``alpha`` is the least of small messages, ``beta`` the slope at the largest
+sizes, so that what a connection needs to get going does not count as rate.
 """
 
 from __future__ import annotations
