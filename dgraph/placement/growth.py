@@ -66,8 +66,8 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
     links : Links
         Of the masters.
     vol_st : int
-        The volume that a tree is to reach, bytes; at most twice that, unless one vertex is
-        heavier.
+        The volume that a tree is to reach, bytes; about twice that at most, unless one vertex
+        is heavier.
     most : int
         How many trees are wanted at most; there may be `MORE` times as many.
     """
@@ -116,9 +116,9 @@ async def _join(
     room = np.maximum(cap - trees.volume, 0)
     _choose(links.offsets, links.targets, trees.tree, volume, room, wish, wanted)
     total = await ctx.allreduce(wanted)
-    share = np.where(total > room, room * (wanted / np.maximum(total, 1)), room)
+    chance = np.minimum(room / np.maximum(total, 1), 1.0)
     sums = np.zeros((2, trees.count), np.int64)
-    _admit(wish, volume, share.astype(np.int64), trees.tree, sums)
+    _admit(wish, volume, chance, _uniform(shard.order + total.sum()), trees.tree, sums)
     await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
     joined = ctx.vote.reshape(2, -1)
     trees.volume = trees.volume + joined[0]
@@ -128,12 +128,17 @@ async def _join(
 
 def _drawn(order: Array, volume: Array, vol_st: int) -> Array:
     """Return which vertices become hubs: by a hash, with the chance ``volume / vol_st``."""
-    hashed = order.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    drawn: Array = _uniform(order) * vol_st < volume
+    return drawn
+
+
+def _uniform(numbers: Array) -> NDArray[np.float64]:
+    """Return a hash of each number, from 0 to 1."""
+    hashed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     hashed ^= hashed >> np.uint64(32)
     hashed *= np.uint64(0xD6E8FEB86659FD93)
-    uniform = (hashed >> np.uint64(11)).astype(np.float64) / 2.0**53
-    drawn: Array = uniform * vol_st < volume
-    return drawn
+    uniform: NDArray[np.float64] = (hashed >> np.uint64(11)).astype(np.float64) / 2.0**53
+    return uniform
 
 
 @nb.njit(nogil=True, cache=True)
@@ -160,12 +165,11 @@ def _choose(offsets, targets, tree, volume, room, wish, wanted):  # type: ignore
 
 
 @nb.njit(nogil=True, cache=True)
-def _admit(wish, volume, share, tree, sums):  # type: ignore[no-untyped-def]
-    """Let vertices into the trees of their wish while this slot's share of room lasts."""
+def _admit(wish, volume, chance, uniform, tree, sums):  # type: ignore[no-untyped-def]
+    """Let vertices into the trees of their wish, by chance where there is not room for all."""
     for v in range(wish.size):
         t = wish[v]
-        if t >= 0 and volume[v] <= share[t]:
-            share[t] -= volume[v]
+        if t >= 0 and uniform[v] < chance[t]:
             tree[v] = t
             sums[0, t] += volume[v]
             sums[1, t] += 1

@@ -73,7 +73,25 @@ class Metis:
         options = pymetis.Options(ufactor=max(1, round(1000 * self.eps)), seed=self.seed)
         adjacency = pymetis.CSRAdjacency(whole.offsets.astype(np.int32), whole.targets)
         _, owner = pymetis.part_graph(slots, adjacency, options=options, recursive=False)
-        return np.asarray(owner, np.int32)
+        return fill_empty(whole, np.array(owner, np.int32), slots)
+
+
+def fill_empty(whole: Whole, owner: NDArray[np.int32], slots: int) -> NDArray[np.int32]:
+    """Give slots without a vertex one of the fullest: METIS leaves some on tiny graphs.
+
+    It is the one with the fewest neighbours there, the lightest of several.
+    """
+    counts = np.bincount(owner, minlength=slots)
+    for empty in np.flatnonzero(counts == 0):
+        full = int(np.argmax(counts))
+        row = np.repeat(np.arange(whole.n), whole.degree)
+        near = np.bincount(row[owner[whole.targets] == full], minlength=whole.n)
+        inside = np.flatnonzero(owner == full)
+        chosen = inside[np.lexsort([-inside, near[inside]])[0]]
+        owner[chosen] = empty
+        counts[full] -= 1
+        counts[empty] += 1
+    return owner
 
 
 def _import() -> Any:

@@ -1,7 +1,7 @@
 """Vertices move to where their neighbours are: size-constrained label propagation.
 
 A superstep: every vertex finds the slot at which its edges cost least; wishes that gain are
-counted, each slot of the engine gets its share of the room at each target, and admits the best.
+counted, the slots of the engine take turns at the room of each target, and admit the best.
 In even supersteps vertices move to slots of higher numbers only, in odd ones to lower, so that
 two neighbours do not change places. The cheapest state seen is what counts. (H. Meyerhenke, P.
 Sanders, C. Schulz: Parallel graph partitioning for complex networks, IEEE TPDS 28(9), 2017,
@@ -97,15 +97,15 @@ async def move(
             links.offsets, links.targets, slot_of, unit, degree, room, direction,
             wish, gain, wanted,
         )  # fmt: skip
-        total = await ctx.allreduce([*wanted.ravel(), cost])
-        if total[-1] < least:
-            best[:], least = slot_of, int(total[-1])
-        idle = 0 if total[:-1].any() else idle + 1
+        share, total, any_wish = await _shares(ctx, room, wanted, turn, cost)
+        if total < least:
+            best[:], least = slot_of, total
+        idle = 0 if any_wish else idle + 1
         if turn == rounds or idle == 2:  # nobody wants to go either way
             break
         if idle:
             continue
-        changed = _admit_best(wish, gain, degree, _share(room, wanted, total[:-1]), slot_of)
+        changed = _admit_best(wish, gain, degree, share, slot_of)
         await ctx.broadcast(shard, slot_of, vote=changed.ravel())
         loads.have = loads.have + ctx.vote.reshape(2, -1)
     slot_of[:] = best
@@ -132,17 +132,16 @@ async def even_out(
         if not await _shed(ctx, shard, links, slot_of, have, cap, whole):
             break
     loads = Loads(await _loads(ctx, shard, degree, slot_of), cap)
-    for _ in range(FOLLOW):
+    for turn in range(FOLLOW):
         wish = np.full(shard.masters, -1, np.int32)
         gain = np.zeros(shard.masters, np.int64)
         wanted = np.zeros((2, ctx.slots), np.int64)
         _follow(
             links.offsets, links.targets, slot_of, whole, degree, loads.room, wish, gain, wanted
         )
-        total = await ctx.allreduce(wanted.ravel())
-        if not total.any():
+        share, _, any_wish = await _shares(ctx, loads.room, wanted, turn)
+        if not any_wish:
             break
-        share = _share(loads.room, wanted, total)
         changed = _admit_best(wish, gain, degree, share, slot_of)
         await ctx.broadcast(shard, slot_of, vote=changed.ravel())
         loads.have = loads.have + ctx.vote.reshape(2, -1)
@@ -152,11 +151,20 @@ async def even_out(
     await ctx.broadcast(shard, slot_of)
 
 
-def _share(room: Array, wanted: Array, total: Array) -> NDArray[np.int64]:
-    """Return how much of the room this slot of the engine may fill."""
-    all_wishes = total.reshape(wanted.shape)
-    part = room * (wanted / np.maximum(all_wishes, 1))
-    return np.where(all_wishes > room, part.astype(np.int64), room)
+async def _shares(
+    ctx: Context, room: Array, wanted: Array, turn: int, cost: int = 0
+) -> tuple[NDArray[np.int64], int, bool]:
+    """Return the room that is this slot's, the cost of all, and whether any wants any.
+
+    The slots of the engine are served one after the other, in every turn another one first.
+    """
+    came = await ctx.allgather(np.append(wanted.ravel(), cost))
+    told = np.stack([some[0] for some in came])
+    first = (7 * turn) % ctx.slots
+    earlier = (np.arange(ctx.slots) - first) % ctx.slots < (ctx.slot - first) % ctx.slots
+    before = told[earlier, :-1].sum(axis=0).reshape(wanted.shape)
+    left: NDArray[np.int64] = np.maximum(room - before, 0)
+    return left, int(told[:, -1].sum()), bool(told[:, :-1].any())
 
 
 async def _loads(
