@@ -149,6 +149,29 @@ def test_slurm_says_where_its_workers_are() -> None:
     assert tree.levels(2).tolist() == [4, 4, 0]
 
 
+def test_what_is_of_another_cluster_is_left_out_unless_it_was_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere = "host,rack\na,r0\nb,r1\n"
+    monkeypatch.setenv("DGRAPH_TOPOLOGY", elsewhere)
+    with pytest.warns(TopologyWarning, match="names none of the hosts.*it is not used"):
+        tree = settle(members(3))
+    assert tree.source == "processes and hosts"
+    with pytest.warns(TopologyWarning, match="it is not used"):
+        assert settle(members(3, 1, **SLURM)).source == "SLURM_TOPOLOGY_ADDR of the workers"
+    with pytest.raises(OptionError, match="names none of the hosts"):
+        settle(members(3), elsewhere)
+    monkeypatch.setenv("DGRAPH_TOPOLOGY", "host,rack\na,r0,x\n")
+    with pytest.raises(ValueError, match="line 2"):  # it is wrong, whatever the cluster
+        settle(members(3))
+
+
+def test_variables_of_slurm_that_cannot_be_read_are_left_out() -> None:
+    odd = {**SLURM, "SLURM_TOPOLOGY_ADDR": ["w0", "w1", "s1[2.l2.w2"]}
+    with pytest.warns(TopologyWarning, match="it is not used"):
+        assert settle(members(3, 1, **odd)).source == "processes and hosts"
+
+
 def test_an_event_says_what_was_used() -> None:
     with listening(History()) as history:
         settle(members(3, 1), HOSTS)

@@ -17,7 +17,11 @@ from dgraph.errors import OptionError
 from dgraph.topology.reading import Reading, find_host
 from dgraph.topology.tree import Topology
 
-__all__ = ["Laid", "lay"]
+__all__ = ["Laid", "MismatchError", "lay"]
+
+
+class MismatchError(OptionError):
+    """A topology does not fit the workers: it has other hosts, or another number of slots."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def lay(workers: Iterable[Laid], reading: Reading, source: str) -> tuple[Topolog
 
     Raises
     ------
-    OptionError
+    MismatchError
         If the source names none of the hosts.
 
     Examples
@@ -69,7 +73,7 @@ def lay(workers: Iterable[Laid], reading: Reading, source: str) -> tuple[Topolog
     found = [find_host(worker.names, hosts) for worker in workers]
     if hosts and not any(found):
         called = " or ".join(workers[0].names)
-        raise OptionError(
+        raise MismatchError(
             f"{source} names none of the hosts of the workers, it has {', '.join(hosts[:5])} "
             f"and they are called {called}: set DGRAPH_HOST on each worker to its name there"
         )

@@ -10,15 +10,16 @@ The first of these that says something is taken, and `Topology.source` and an ev
 6. ranks of an MPI job that share memory, processes and hosts, as the workers find them;
 7. none of them: one process, which is flat.
 
-What describes hosts is laid over the workers by the hosts' names, see `dgraph.topology.lay`;
-the levels process and host come below.
+A source of 2 to 5 that fits another cluster is left out with a warning; what the user gives
+must fit. What describes hosts is laid over the workers by the hosts' names, see
+`dgraph.topology.lay`; the levels process and host come below.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -28,11 +29,11 @@ from distributed import Client
 from dgraph.clients import call, find_client
 from dgraph.engine.members import find_members, topology_of
 from dgraph.engine.spec import Member
-from dgraph.errors import OptionError, OptionTypeError, TopologyWarning
+from dgraph.errors import OptionError, OptionTypeError, TopologyError, TopologyWarning
 from dgraph.events import Note, notify
 from dgraph.topology import Reading, Topology
 from dgraph.topology.host import names_of
-from dgraph.topology.lay import Laid, lay
+from dgraph.topology.lay import Laid, MismatchError, lay
 from dgraph.topology.sources import slurm_env
 from dgraph.topology.sources.text import Text
 
@@ -144,33 +145,51 @@ def settle(
     array([0, 0, 3, 3])
     """
     tree = _settle(members, topology, file, nodes)
-    if tree.source not in _PLAIN:
+    if tree.source not in (*_PLAIN, _RANKS):
         notify(Note(f"topology: {tree.source}; {tree.slots} slots, {tree.height + 1} levels"))
     return tree
 
 
 def _settle(members: Sequence[Member], topology: Given, file: Given, nodes: Given) -> Topology:
-    named = {
-        "topology=": topology,
-        VARIABLE: os.environ.get(VARIABLE) or None,
-        "file=": file,
-        "dgraph.topology": dask.config.get("dgraph.topology", None),
-    }
-    for word, given in named.items():
-        if (tree := as_topology(given)) is not None:
-            return _fit(members, tree, word)
+    if (tree := as_topology(topology)) is not None:
+        return _fit(members, tree, "topology=")
     workers = [(them.address, dict(them.about), None) for them in members]
-    if any(slurm_env.ADDRESS in about for _, about, _ in workers):
-        reading = slurm_env.of_workers(workers, Text("", slurm_env.ADDRESS))
+
+    def by_slurm() -> Topology | None:
+        if not any(slurm_env.ADDRESS in about for _, about, _ in workers):
+            return None
+        try:
+            reading = slurm_env.of_workers(workers, Text("", slurm_env.ADDRESS))
+        except TopologyError as error:  # not the user's fault, nor worth failing for
+            raise MismatchError(str(error)) from None
         _warn(reading.warnings)
         return _lay(members, reading, f"{slurm_env.ADDRESS} of the workers")
-    if (tree := as_topology(nodes)) is not None:
-        return _fit(members, tree, "nodes=")
+
+    def by_file(word: str, given: Given) -> Callable[[], Topology | None]:
+        def read() -> Topology | None:
+            tree = as_topology(given)
+            return None if tree is None else _fit(members, tree, word)
+
+        return read
+
+    for find in (
+        by_file(VARIABLE, os.environ.get(VARIABLE) or None),
+        by_file("file=", file),
+        by_file("dgraph.topology", dask.config.get("dgraph.topology", None)),
+        by_slurm,
+        by_file("nodes=", nodes),
+    ):
+        try:
+            if (tree := find()) is not None:
+                return tree
+        except MismatchError as error:  # it is of another cluster
+            _warn([f"{error}; it is not used"])
     found = topology_of(members)
+    ranks = any(them.place is not None for them in members)
     names = tuple(names_of(about, address)[0] for address, about, _ in workers)
     return replace(
         found,
-        source=_PLAIN[min(found.height, 2)],
+        source=_RANKS if ranks else _PLAIN[min(found.height, 2)],
         slot_names=tuple(
             name for name, them in zip(names, members, strict=True) for _ in them.slots
         ),
@@ -178,6 +197,7 @@ def _settle(members: Sequence[Member], topology: Given, file: Given, nodes: Give
 
 
 _PLAIN = ("one process", "processes of one host", "processes and hosts")
+_RANKS = "MPI split: ranks that share memory, processes and hosts"
 
 
 def _fit(members: Sequence[Member], tree: Topology, word: str) -> Topology:
@@ -190,7 +210,7 @@ def _fit(members: Sequence[Member], tree: Topology, word: str) -> Topology:
         if known or tree.slots != slots:
             return _lay(members, reading, f"{word} {source}")
     if tree.slots != slots:
-        raise OptionError(
+        raise MismatchError(
             f"topology has {tree.slots} slots, the graph {slots}: pass slots= or "
             "virtual_slots=, or a topology of as many"
         )
