@@ -51,6 +51,9 @@ PROMISED = [
     ("build", "read and build", 1.5),
     ("strings", "read and build", 6.0),
     ("memory", "peak", 1.0),
+    ("placement", "cut against hash", 0.1),
+    ("placement", "seconds beside a build", 1.5),
+    ("placement", "fullest slot", 1.1),
 ]
 
 #: A stand-in for GAPBS's programs: checks the graph it is given, says what they say.

@@ -23,6 +23,7 @@ CASES = {
     "build": "build",
     "strings": "strings",
     "memory": "memory",
+    "placement": "placement",
     "slots": "slots",
 }
 
