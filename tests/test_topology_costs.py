@@ -59,6 +59,9 @@ def test_coordinates_tell_slots_apart(shape: Any) -> None:
 
 def test_wrong_distances() -> None:
     tree = Topology.from_fanouts([2, 2])
+    assert tree.level([], []).tolist() == tree.distance([], []).tolist() == []
+    with pytest.raises(TypeError):
+        tree.level(0.5, 1)
     with pytest.raises(OptionError, match="metric"):
         tree.distance(0, 1, metric="road")
     with pytest.raises(OptionError, match="costs of 2 levels"):

@@ -213,4 +213,6 @@ class Levels:
         if given.dtype.kind in "UO":
             named = [self.slot_of(str(name)) for name in given.ravel()]
             given = np.array(named, np.int64).reshape(given.shape)
+        if given.size == 0:
+            return given.astype(np.int64)
         return given.astype(np.int64, casting="same_kind", copy=False)

@@ -40,6 +40,9 @@ LEAST = 3
 #: Messages of one byte over the wire at least, and of one size at most.
 PINGS, MOST = 20, 1000
 
+#: The share of the time that is spent on these: the latency of a network is the least seen.
+OPENING = 0.4
+
 #: Bytes of a token.
 TOKEN = 32
 
@@ -59,6 +62,7 @@ def _clock(
     seconds: float,
     typical: Callable[[list[float]], float] = statistics.median,
     first: int = LEAST,
+    opening: float = 0.0,
 ) -> Times:
     """Send messages of every size; return the sizes and the typical time for one way of each.
 
@@ -75,6 +79,8 @@ def _clock(
         The median for what a run will see; the least for what the network can do.
     first : int
         How many messages of the first size to send at least.
+    opening : float
+        Seconds to spend on them at least.
 
     Examples
     --------
@@ -89,8 +95,8 @@ def _clock(
         if len(done) > 2 and times[-1] * size / done[-1] > 2 * seconds:
             break  # it would take too long
         taken: list[float] = []
-        least = LEAST if done else first
-        while len(taken) < least or sum(taken) < share:
+        least, time = (LEAST, share) if done else (first, max(share, opening))
+        while len(taken) < least or sum(taken) < time:
             taken.append(trip(size))
             if taken[0] > seconds / LEAST or len(taken) == MOST:
                 break
@@ -215,7 +221,7 @@ def walk(door: Door, sizes: Sequence[int], seconds: float) -> Times:
     through = _by_comm if transport == COMM else _by_socket
     with through(address, token, data) as trip:
         if transport == WIRE:
-            return _clock(trip, sizes, seconds, min, PINGS)
+            return _clock(trip, sizes, seconds, min, PINGS, seconds * OPENING)
         return _clock(trip, sizes, seconds)
 
 
