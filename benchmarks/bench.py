@@ -97,6 +97,12 @@ class Bench:
         folder = self._root / f"kronecker-{scale}-{'compact' if compact else 'all'}"
         return self._once(folder, lambda: graphs.kronecker(folder, scale, compact=compact))
 
+    def weighted(self) -> EdgeFiles:
+        """Return the Kronecker graph of the settings with weights on its edges."""
+        files = self.kronecker()
+        folder = self._root / f"{files.folder.name}-weighted"
+        return self._once(folder, lambda: graphs.weighted(folder, files))
+
     def grid(self) -> EdgeFiles:
         """Return the grid of the settings' side."""
         side = self.settings.side

@@ -88,18 +88,19 @@ class Contest:
         files: EdgeFiles,
         options: Callable[[Any], Sequence[str | int]],
         figure: Callable[[Trials], float] = lambda trials: trials.median,
+        threads: Sequence[int] = (1, SLOTS),
     ) -> None:
         """Add the GAP Benchmark Suite, once for each number of threads."""
         gap = bench.gap(program)
         if gap is None:
             return
-        for threads in dict.fromkeys((1, SLOTS)):
+        for number in dict.fromkeys(threads):
 
-            def run(item: Any, threads: int = threads) -> tuple[float, float]:
-                trials = gap.run(program, files.serialized, threads, *options(item))
+            def run(item: Any, number: int = number) -> tuple[float, float]:
+                trials = gap.run(program, files.serialized, number, *options(item))
                 return figure(trials), math.nan
 
-            self.enter(f"GAPBS {threads} thread{'s' * (threads > 1)}", run)
+            self.enter(f"GAPBS {number} thread{'s' * (number > 1)}", run)
 
     def hold(self) -> dict[str, list[float]]:
         """Let all do everything, once, and return their seconds."""

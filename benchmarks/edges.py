@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["PIECES", "Ends", "distinct", "read", "symmetric", "write"]
+__all__ = ["PIECES", "Ends", "distinct", "read", "read_weights", "symmetric", "write"]
 
 Ends = NDArray[np.int64]
 
@@ -37,31 +38,45 @@ def distinct(source: Ends, target: Ends, seed: int) -> tuple[Ends, Ends]:
     return np.where(swap, high, low), np.where(swap, low, high)
 
 
-def write(folder: Path, source: pa.Array, target: pa.Array) -> None:
-    """Write edges as `PIECES` parquet files with the columns source and target."""
+def write(
+    folder: Path, source: pa.Array, target: pa.Array, weight: pa.Array | None = None
+) -> None:
+    """Write edges as `PIECES` parquet files with the columns source, target[, weight]."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     bounds = np.linspace(0, len(source), PIECES + 1).astype(int).tolist()
     for piece, (start, stop) in enumerate(itertools.pairwise(bounds)):
         columns = {"source": source[start:stop], "target": target[start:stop]}
+        if weight is not None:
+            columns["weight"] = weight[start:stop]
         pq.write_table(pa.table(columns), folder / f"{piece:02}.parquet")
 
 
 def read(path: str) -> tuple[Any, Any]:
-    """Read both columns with pyarrow, all its threads in use: integers come as NumPy's."""
-    table = pq.read_table(path)
+    """Read both ends with pyarrow, all its threads in use: integers come as NumPy's."""
+    table = pq.read_table(path, columns=["source", "target"])
     return _column(table, "source"), _column(table, "target")
 
 
-def symmetric(source: Ends, target: Ends, vertices: int) -> Any:
+def read_weights(path: str) -> Ends | None:
+    """Read the column weight, or return None if there is none."""
+    if "weight" not in ds.dataset(path).schema.names:
+        return None
+    weights: Ends = pq.read_table(path, columns=["weight"]).column("weight").to_numpy()
+    return weights
+
+
+def symmetric(source: Ends, target: Ends, vertices: int, weights: Ends | None = None) -> Any:
     """Return the graph as SciPy's CSR with both directions, rows sorted, in one thread.
 
-    The ones are float64 because csgraph and products with a float64 vector work on that:
-    any other dtype would be converted in every call.
+    Weights, or ones, are float64 because csgraph and products with a float64 vector work on
+    that: any other dtype would be converted in every call.
     """
     both = (np.concatenate([source, target]), np.concatenate([target, source]))
-    ones = np.ones(len(both[0]))
-    return sparse.coo_array((ones, both), shape=(vertices, vertices)).tocsr()
+    values = np.ones(len(both[0]))
+    if weights is not None:
+        values = np.concatenate([weights, weights]).astype(np.float64)
+    return sparse.coo_array((values, both), shape=(vertices, vertices)).tocsr()
 
 
 def _column(table: pa.Table, name: str) -> Any:

@@ -1,7 +1,8 @@
 """The graphs that are measured: the same edges for dgraph and for every rival.
 
 A graph is a folder of parquet files with the columns source and target: distinct undirected
-edges without loops, each once, in random order, either end first. Ids are 0..n-1.
+edges without loops, each once, in random order, either end first. Ids are 0..n-1. A weighted
+graph is a folder of its own, whose files also have the column weight.
 
 ``compact`` numbers only the vertices that have an edge, so that the rivals, which count
 vertices from 0 to the largest id, and dgraph, which knows the ids that occur, have the same
@@ -21,10 +22,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import dgraph as dg
-from benchmarks.edges import Ends, distinct, read, symmetric, write
+from benchmarks.edges import Ends, distinct, read, read_weights, symmetric, write
 from benchmarks.timing import Phases
 
-__all__ = ["EdgeFiles", "grid", "karate", "kronecker"]
+__all__ = ["EdgeFiles", "grid", "karate", "kronecker", "weighted"]
+
+#: The largest weight, as in the GAP Benchmark Suite: integers from 1 on.
+HEAVIEST = 255
 
 #: Zachary's karate club: person -> those of higher numbers he met outside the club.
 _KARATE = {
@@ -71,6 +75,8 @@ class EdgeFiles:
         Whether every id from 0 on has an edge.
     phases : Phases
         Seconds it took to generate and to write.
+    weighted : bool
+        Whether the edges have weights, the same in both directions.
     """
 
     name: str
@@ -79,6 +85,7 @@ class EdgeFiles:
     edges: int
     compact: bool = True
     phases: Phases = field(default_factory=Phases)
+    weighted: bool = False
 
     @property
     def parquet(self) -> str:
@@ -95,20 +102,25 @@ class EdgeFiles:
 
     @cached_property
     def serialized(self) -> str:
-        """GAPBS's .sg: bool directed, int64 arcs, int64 vertices, offsets, neighbours."""
-        rows = symmetric(*read(self.parquet), self.vertices)
-        path = self.folder / "graph.sg"
+        """GAPBS's .sg: bool directed, int64 arcs, int64 vertices, offsets, neighbours.
+
+        In the .wsg of a weighted graph each neighbour is followed by the weight, an int32.
+        """
+        rows = symmetric(*read(self.parquet), self.vertices, read_weights(self.parquet))
+        columns = [rows.indices, rows.data] if self.weighted else [rows.indices]
+        path = self.folder / ("graph.wsg" if self.weighted else "graph.sg")
         with path.open("wb") as file:
             file.write(b"\0")
             file.write(np.array([rows.nnz, self.vertices], dtype=np.int64).tobytes())
             file.write(rows.indptr.astype(np.int64).tobytes())
-            file.write(rows.indices.astype(np.int32).tobytes())
+            file.write(np.column_stack(columns).astype(np.int32).tobytes())
         return str(path)
 
     @property
     def declared(self) -> dict[str, Any]:
-        """The arguments of `dg.from_edges` that tell it of vertices without an edge."""
-        return {} if self.compact else {"vertices": np.arange(self.vertices)}
+        """The arguments of `dg.from_edges`: vertices without an edge, the column of weights."""
+        told: dict[str, Any] = {} if self.compact else {"vertices": np.arange(self.vertices)}
+        return told | ({"weight": "weight"} if self.weighted else {})
 
     def sources(self, count: int, seed: int = 1) -> list[int]:
         """Return vertices to search from: distinct, drawn at random, each with an edge."""
@@ -146,6 +158,16 @@ def kronecker(
             vertices, ends = int(numbers[-1]) + 1, (numbers[ends[0]], numbers[ends[1]])
         write(folder / "edges", pa.array(ends[0]), pa.array(ends[1]))
     return EdgeFiles(f"kronecker {scale}", folder, vertices, len(ends[0]), compact, phases)
+
+
+def weighted(folder: Path, files: EdgeFiles, seed: int = 1) -> EdgeFiles:
+    """Give the edges of a graph weights drawn from 1 to `HEAVIEST`, and write them anew."""
+    phases = Phases(dict(files.phases.seconds))
+    with phases("writing"):
+        weights = np.random.default_rng(seed).integers(1, HEAVIEST + 1, files.edges)
+        write(folder / "edges", *map(pa.array, (*read(files.parquet), weights)))
+    name = f"{files.name} weighted"
+    return EdgeFiles(name, folder, files.vertices, files.edges, files.compact, phases, True)
 
 
 def grid(folder: Path, side: int, seed: int = 1) -> EdgeFiles:

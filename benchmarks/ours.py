@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -21,6 +22,12 @@ ANSWERS = {
     "bfs": lambda frame: float(frame["distance"].count()),
     "connected_components": lambda frame: float(frame["component"].nunique()),
     "pagerank": lambda frame: float(frame["rank"].max()),
+    # over the vertices reached: integers, so the sum is exact in any order
+    "sssp": lambda frame: float((frame["distance"][frame["distance"] < math.inf] + 1).sum()),
+    "betweenness_centrality": lambda frame: float(frame["betweenness"].max()),
+    "cdlp": lambda frame: float(frame["label"].nunique()),
+    "local_clustering": lambda frame: float(frame["clustering"].mean()),
+    "triangles": lambda frame: float(frame["triangles"].sum() / 3),
 }
 
 

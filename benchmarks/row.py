@@ -44,6 +44,7 @@ class Row:
         Those of the others, limits and baselines included.
     against : str
         Which of them the target speaks of: all whose names start so, of them the best.
+        Several are joined by " or ".
     target : float, optional
         The ratio to reach: ``ours <= target * rival``. None: nothing was promised.
     unit : {"s", "B", ""}
@@ -74,7 +75,8 @@ class Row:
         ...     against="GAPBS", target=0.4).base
         10
         """
-        found = [value for name, value in self.rivals.items() if name.startswith(self.against)]
+        starts = tuple(self.against.split(" or "))
+        found = [value for name, value in self.rivals.items() if name.startswith(starts)]
         return min(found) if found and self.against else None
 
     @property

@@ -1,4 +1,4 @@
-"""SciPy: csgraph's serial BFS and components, PageRank as sparse matrix times vector."""
+"""SciPy: csgraph's serial searches and components, PageRank as sparse matrix times vector."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from benchmarks.edges import symmetric
 ALPHA = 0.85
 
 
-def build(source: Any, target: Any, vertices: int) -> Any:
+def build(source: Any, target: Any, vertices: int, weights: Any = None) -> Any:
     """Build a symmetric CSR matrix; strings are encoded by pyarrow before."""
     if not isinstance(source, np.ndarray):
         codes = pa.concat_arrays([source, target]).dictionary_encode().indices.to_numpy()
         source, target = codes[: len(source)], codes[len(source) :]
-    return symmetric(source, target, vertices)
+    return symmetric(source, target, vertices, weights)
 
 
 def bfs(graph: Any, source: int) -> Any:
@@ -29,6 +29,16 @@ def bfs(graph: Any, source: int) -> Any:
 def bfs_answer(result: Any) -> int:
     """Return the number of vertices reached."""
     return len(result[0])
+
+
+def sssp(graph: Any, source: int) -> Any:
+    """Find shortest paths: distances and predecessors (Dijkstra, Fibonacci heap)."""
+    return csgraph.dijkstra(graph, indices=np.array(source), return_predecessors=True)
+
+
+def sssp_answer(result: Any) -> float:
+    """Return the sum of distance + 1 over the vertices reached."""
+    return float((result[0][np.isfinite(result[0])] + 1).sum())
 
 
 def components(graph: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import psutil
 
-from benchmarks.edges import read
+from benchmarks.edges import read, read_weights
 from benchmarks.timing import timed
 
 __all__ = ["main"]
@@ -32,7 +32,9 @@ class Rival:
         self.graph = None
         gc.collect()
         reading, (source, target) = timed(read, path)
-        seconds, self.graph = timed(self.module.build, source, target, vertices)
+        weights = read_weights(path)
+        more = () if weights is None else (weights,)
+        seconds, self.graph = timed(self.module.build, source, target, vertices, *more)
         return {"reading": reading, "seconds": seconds}
 
     def kernel(self, name: str, options: dict[str, Any]) -> dict[str, float]:
