@@ -105,7 +105,7 @@ async def tight_edges(
     full = s.mark.view(np.bool_)
     full.fill(False)
     proxies = _reach(near, s.distance, slack, full, s.outbox, out)
-    met, _ = await ctx.reduce(shard, proxies, full[proxies])
+    met, _ = await ctx.reduce(shard, proxies, full[proxies], combine="or")
     full[met] = True
     begin = s.landing.view(np.int64)[: shard.masters + 1]
     tail = _tight_edges(s.distance, source, lowest, slack, full, into, begin, s.pile)
@@ -184,7 +184,9 @@ async def _ancestors(
     while True:
         proxies = _climb(stack, height, needed, tight)
         count = proxies.size
-        met, _ = await ctx.reduce(shard, proxies, needed[proxies], vote=[count], work=4 * count)
+        met, _ = await ctx.reduce(
+            shard, proxies, needed[proxies], vote=[count], work=4 * count, combine="or"
+        )
         if ctx.vote[0] == 0:
             return needed
         height = _push_new(met, needed, stack)

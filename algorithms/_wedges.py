@@ -94,7 +94,7 @@ async def close_wedges(
                 close(f, bs, offsets, heads, arcs, mark, credit)
     ctx.stage = "credit"
     proxies = (shard.masters + np.flatnonzero(credit[shard.masters :])).astype(np.int32)
-    vertices, values = await ctx.reduce(shard, proxies, credit[proxies])
+    vertices, values = await ctx.reduce(shard, proxies, credit[proxies], combine="sum")
     np.add.at(credit, vertices, values)
     return credit[: shard.masters], f.degree
 

@@ -88,7 +88,8 @@ async def bfs_slot(
             mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, mean)
             vote, found = (mine + sent, edges, pushed), (s.found[:sent], s.found_by[:sent])
             turns = edges * ALPHA * ctx.slots > unexplored  # what follows will be bottom-up
-            met = await ctx.reduce(shard, *found, vote, work=sent if turns else edges)
+            work = sent if turns else edges
+            met = await ctx.reduce(shard, *found, vote, work=work, combine="min")
             awake, edges, pushed = ctx.vote.tolist()
             unexplored -= pushed
     settle(*met, depth, s)

@@ -116,7 +116,7 @@ async def _joined_trees(
     proxies = room[: joints(parent, labels, shard.masters, room)]
     # a proxy joins its tree here to the tree of its master: both slots have to know it
     trees = parent[proxies]
-    masters, others = await ctx.reduce(shard, proxies, labels[trees])
+    masters, others = await ctx.reduce(shard, proxies, labels[trees], combine="min")
     return np.append(trees, parent[masters]), np.append(labels[proxies], others)
 
 

@@ -169,7 +169,8 @@ async def search(
         deferred, unsettled = await _relax(ctx, shard, s, horizon, out, into)
         if deferred > PULL * (unsettled + shard.num_vertices):
             ctx.stage = "pull"
-            lower(*await ctx.reduce(shard, *flush(lowest, s, out)), s)
+            sent, distances = flush(lowest, s, out)
+            lower(*await ctx.reduce(shard, sent, distances, combine="min"), s)
             await ctx.broadcast(shard, s.distance)
             pull(max(lowest, pulled), horizon, s, out, into)
             pulled = horizon
@@ -204,7 +205,7 @@ async def _relax(
         sent, distances = relax(horizon, s, out, into)
         vote = sent.size, s.counts[DEFERRED], s.counts[UNSETTLED]
         work = int(s.counts[DEFERRED]) + sent.size
-        met = await ctx.reduce(shard, sent, distances, vote, work)
+        met = await ctx.reduce(shard, sent, distances, vote, work, combine="min")
         receive(*met, s, out)
         improved, deferred, unsettled = ctx.vote.tolist()
         if improved == 0:

@@ -32,7 +32,7 @@ from dgraph.errors import ConfigurationWarning, OptionError
 
 __all__ = ["Options", "ensure_kernel_cache"]
 
-ROUTINGS = ("direct",)
+ROUTINGS = ("auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree")
 TRANSPORTS = ("auto", "mpi", "unix", "comm")
 
 _DEFAULTS = Path(__file__).with_name("dgraph.yaml")
@@ -46,29 +46,33 @@ class Options:
 
     Parameters
     ----------
-    routing : {"direct"}
-        The way of a message between slots.
+    routing : {"auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree"}
+        The way of a message between slots; see :mod:`dgraph.exchange.routing`.
     transport : {"auto", "mpi", "unix", "comm"}
         The carrier between processes: MPI between ranks of one job, Unix sockets between
         processes of one host, Dask's comms between any. "auto" takes for each pair the first
         of these that works.
     combine : bool
-        Whether messages to one vertex are combined before they leave a process.
+        Whether messages to one vertex are combined at the gateways of a routing.
     join_timeout, silence_timeout : float
         Seconds until all workers of a run must have joined it, and until a worker that says
         nothing is given up.
     progress : bool or "auto"
         Whether a progress bar is written to standard error; "auto": if it is a terminal.
+    cost : None, str or dict
+        What a frame and a byte cost by level: the name of a preset of
+        :class:`~dgraph.topology.CostModel`, or ``{"alpha": [...], "beta": [...]}`` in seconds.
+        None: as was measured between processes and hosts.
 
     Examples
     --------
     >>> Options.read().routing
-    'direct'
+    'auto'
     >>> with dask.config.set({"dgraph.routing": "scenic"}):
-    ...     Options.read()
+    ...     Options.read()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    dgraph.errors.OptionError: dgraph.routing must be 'direct', not 'scenic'
+    dgraph.errors.OptionError: dgraph.routing must be 'auto' or 'direct' or ..., not 'scenic'
     """
 
     routing: str
@@ -77,6 +81,7 @@ class Options:
     join_timeout: float
     silence_timeout: float
     progress: bool | Literal["auto"]
+    cost: Any = None
 
     @classmethod
     def read(cls) -> Self:
@@ -100,6 +105,7 @@ class Options:
             join_timeout=_seconds("timeouts.join"),
             silence_timeout=_seconds("timeouts.silence"),
             progress=_choice("progress", ("auto", True, False)),
+            cost=_cost(),
         )
 
 
@@ -156,6 +162,19 @@ def _choice(key: str, allowed: Iterable[Any]) -> Any:
             return choice
     choices = " or ".join(map(repr, allowed))
     raise OptionError(f"dgraph.{key} must be {choices}, not {value!r}")
+
+
+def _cost() -> Any:
+    value = dask.config.get("dgraph.cost")
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and value.keys() == {"alpha", "beta"}:
+        with contextlib.suppress(TypeError, ValueError):
+            return {name: tuple(map(float, figures)) for name, figures in value.items()}
+    raise OptionError(
+        "dgraph.cost must be the name of a preset or {'alpha': seconds per frame by level, "
+        f"'beta': seconds per byte by level}}, not {value!r}"
+    )
 
 
 def _seconds(key: str) -> float:

@@ -12,11 +12,14 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distributed import Client, Future
 
+from dgraph.config import Options
 from dgraph.engine.launch import RunResult, launch, make_spec, take_partitions
+from dgraph.engine.network import find_network, weigh_slot
 from dgraph.engine.records import RunRecord
 from dgraph.engine.spec import Member, RunSpec
 from dgraph.errors import GraphLostError
@@ -58,6 +61,7 @@ class Home:
         self._futures: tuple[Future[Any], ...] = ()
         self._ended: str | None = None
         self._runs: list[RunRecord] = []
+        self._scores: tuple[int, ...] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -93,13 +97,27 @@ class Home:
         GraphLostError
             If the graph is not there any more, or a worker leaves during the run.
         """
-        spec = self._spec(name, program, arguments, keeps="frame")
+        scores = await self._elect()
+        spec = self._spec(name, program, arguments, keeps="frame", scores=scores)
         result = await self._launch(spec)
         return result.record, take_partitions(self.client, spec, result)
 
     async def ask(self, name: str, program: Program, *arguments: Any) -> tuple[Any, ...]:
         """Run a slot program on the shards; return the small values it returns, by slot."""
-        return (await self._launch(self._spec(name, program, arguments))).values
+        scores = await self._elect()
+        return (await self._launch(self._spec(name, program, arguments, scores=scores))).values
+
+    async def _elect(self) -> tuple[int, ...]:
+        """Return how heavy the slots are, by which monitors are elected; asked for once."""
+        options = Options.read()
+        network = find_network(options.routing, options.combine, options.cost, self.topology)
+        if network is None:
+            return ()
+        if self._scores is None:
+            straight = replace(options, routing="direct")
+            spec = self._spec("weigh", weigh_slot, (), options=straight)
+            self._scores = (await self._launch(spec)).values
+        return self._scores
 
     async def _launch(self, spec: RunSpec) -> RunResult:
         self.check()
@@ -116,6 +134,8 @@ class Home:
         arguments: tuple[Any, ...],
         holds: str = "shard",
         keeps: str = "value",
+        options: Options | None = None,
+        scores: tuple[int, ...] = (),
     ) -> RunSpec:
         return make_spec(
             algorithm,
@@ -126,6 +146,8 @@ class Home:
             topology=self.topology,
             holds=holds,
             keeps=keeps,
+            options=options,
+            scores=scores,
         )
 
     def check(self) -> None:

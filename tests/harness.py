@@ -9,6 +9,7 @@ import pandas as pd
 
 from dgraph.engine.columns import to_frame
 from dgraph.engine.context import Context
+from dgraph.engine.network import Network
 from dgraph.engine.pool import run
 from dgraph.errors import RunError
 from dgraph.shard import Shard
@@ -31,7 +32,11 @@ class Steps:
 
 
 def frame_of(
-    program: Program, shards: Sequence[Shard], *arguments: Any, observer: Any = None
+    program: Program,
+    shards: Sequence[Shard],
+    *arguments: Any,
+    observer: Any = None,
+    network: Network | None = None,
 ) -> pd.DataFrame:
     """Run an algorithm and return its table, by ascending user id, with what it noted."""
 
@@ -41,7 +46,7 @@ def frame_of(
 
     slots = len(shards)
     try:
-        results = run(framed, shards, slots=slots, observer=observer)
+        results = run(framed, shards, slots=slots, observer=observer, network=network)
     except RunError as error:
         raise error.__cause__ or error from None
     whole = pd.concat([frame for frame, _ in results])

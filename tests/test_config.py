@@ -22,7 +22,7 @@ PACKAGE = Path(dgraph.config.__file__).parent
 
 
 def test_defaults() -> None:
-    assert Options.read() == Options("direct", "auto", True, 300.0, 60.0, "auto")
+    assert Options.read() == Options("auto", "auto", True, 300.0, 60.0, "auto")
 
 
 def test_options_travel() -> None:
@@ -39,6 +39,9 @@ def test_options_travel() -> None:
         ("combine", 1),
         ("combine", "yes"),
         ("progress", "always"),
+        ("cost", 3),
+        ("cost", {"alpha": [1]}),
+        ("cost", {"alpha": [1], "beta": ["x"]}),
         ("timeouts.join", 0),
         ("timeouts.join", True),
         ("timeouts.join", None),

@@ -19,6 +19,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.engine.network import Network
+from dgraph.engine.router import Router
+from dgraph.exchange.combining import can_combine
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.shard import Shard
@@ -40,6 +43,8 @@ class Context:
     ----------
     slot, slots : int
         This slot's number, and how many there are.
+    network : Network, optional
+        How frames travel; default: each straight to its target.
 
     Attributes
     ----------
@@ -59,12 +64,15 @@ class Context:
     [3, 3, 3]
     """
 
-    def __init__(self, slot: int, slots: int) -> None:
+    def __init__(self, slot: int, slots: int, network: Network | None = None) -> None:
         self.slot = slot
         self.slots = slots
         self.vote: Votes = _NO_VOTE
         self.stage = ""
         self.notes: dict[str, Any] = {}
+        self._router = None if network is None else Router(slot, network)
+        #: The router, if it may combine what it hands on.
+        self._gateways = self._router if network is not None and network.combine else None
         self._turn = 0
         self._borrowed: list[tuple[Scratch, Array]] = []
         self._buffers: dict[Any, Array] = {}
@@ -76,11 +84,22 @@ class Context:
         op: str = "sum",
         work: int | None = None,
     ) -> list[Frame]:
+        if self._router is not None:
+            self._turn ^= 1
+            came = await self._router.frames(frames, self._ballot(vote), op, work)
+            self.vote = self._router.vote
+            return came
         ballot = _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
         delivery: Delivery = await Request(frames, ballot, op, work, self.stage)
         self.vote = delivery.vote
         self._turn ^= 1
         return delivery.frames
+
+    def _ballot(self, vote: Any) -> Votes:
+        """Return a vote as an array, and tell the router what the superstep is called."""
+        if self._router is not None:
+            self._router.stage = self.stage
+        return _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
 
     def buffer(self, name: Any, length: int, dtype: Any) -> Array:
         """Return a buffer to fill and send, a different one in every second superstep."""
@@ -155,6 +174,7 @@ class Context:
         values: Array,
         vote: Any = None,
         work: int | None = None,
+        combine: str | None = None,
     ) -> tuple[NDArray[np.int32], Array]:
         """Send values of some proxies to their masters.
 
@@ -168,14 +188,25 @@ class Context:
             Summed over the slots on the way; see :attr:`vote`.
         work : int, optional
             Edges that this slot expects to scan in the next superstep.
+        combine : {"min", "max", "sum", "or"}, optional
+            How the caller will combine values of the same master; gateways may do so before.
+            None: every value arrives, in the sequence of the slots that sent them. A sum of
+            floats is not combined on the way.
 
         Returns
         -------
         vertices : int32 array
-            Masters of this slot. One occurs once for each slot that sent it, so apply the
-            values with an operation that is associative and commutative.
+            Masters of this slot. One occurs once for each slot that sent it, or less often, so
+            apply the values with an operation that is associative and commutative.
         values : array beside them
         """
+        if self._gateways is not None and can_combine(combine, values.dtype):
+            self._turn ^= 1
+            met = await self._gateways.reduce(
+                shard, vertices, values, str(combine), self._ballot(vote), work
+            )
+            self.vote = self._gateways.vote
+            return met
         frames = self._to_owners(shard, vertices, values)
         came = await self._exchange(frames, vote, "sum", work)
         found = [
@@ -231,6 +262,11 @@ class Context:
             Whether the masters' entries stay as they are until two exchanges later, so that
             they can be sent from where they lie.
         """
+        if self._gateways is not None:
+            self._turn ^= 1
+            await self._gateways.broadcast(shard, values, self._ballot(vote), work)
+            self.vote = self._gateways.vote
+            return
         frames = []
         for peer, shared in enumerate(shard.shared):
             if shared.size:
@@ -264,6 +300,11 @@ class Context:
             The bitmap over local ids. A peer for which no bit is set is sent nothing and
             takes them for zero.
         """
+        if self._gateways is not None:
+            self._turn ^= 1
+            await self._gateways.broadcast_bits(shard, bits, self._ballot(vote), work)
+            self.vote = self._gateways.vote
+            return
         frames = []
         for peer, shared in enumerate(shard.shared):
             if shared.size:

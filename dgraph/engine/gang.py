@@ -16,6 +16,7 @@ from distributed.comm.core import Comm
 
 from dgraph.engine.context import Context
 from dgraph.engine.failure import Watch, pack_error
+from dgraph.engine.network import Network, find_network
 from dgraph.engine.plugin import Plugin, Seat, find_plugin
 from dgraph.engine.records import Log, Recorder
 from dgraph.engine.spec import Member, RunSpec
@@ -113,7 +114,8 @@ class _Gang:
         held = self.plugin.held_for(spec, slots)
         if self.names:
             self.links = self._join()
-        contexts = {slot: Context(slot, spec.slots) for slot in slots}
+        network = self._network()
+        contexts = {slot: Context(slot, spec.slots, network) for slot in slots}
         programs = {
             slot: spec.program(contexts[slot], held[slot], *spec.arguments) for slot in slots
         }
@@ -211,11 +213,23 @@ class _Gang:
             channel for meeting in meetings for channel in meeting.channels.values()
         ]
         channels += [self._channel(other, made.result()) for other, made in dials.items()]
-        owners = [0] * spec.slots
-        for other, them in enumerate(spec.members):
-            for slot in them.slots:
-                owners[slot] = other
+        owners = _owners(spec)
         return PeerLinks(self.number, owners, channels, self.seat.waker, self.watch)
+
+    def _network(self) -> Network | None:
+        """Return how frames travel; the edges of a graph that is built go straight."""
+        spec, options = self.spec, self.spec.options
+        if spec.holds == "chunks":
+            return None
+        return find_network(
+            options.routing,
+            options.combine,
+            options.cost,
+            spec.topology,
+            spec.scores,
+            _owners(spec),
+            self.me,
+        )
 
     def _reached_by(self, carrier: str) -> dict[int, str]:
         """Return the members that a carrier leads to, and their names."""
@@ -316,6 +330,15 @@ def _rank(spec: RunSpec, member: int) -> int:
     place = spec.members[member].place
     assert place is not None
     return place.rank
+
+
+def _owners(spec: RunSpec) -> list[int]:
+    """Return for each slot the member that has it."""
+    owners = [0] * spec.slots
+    for member, them in enumerate(spec.members):
+        for slot in them.slots:
+            owners[slot] = member
+    return owners
 
 
 def _run_number(run: str) -> int:

@@ -74,6 +74,7 @@ def make_spec(
     holds: str = "shard",
     keeps: str = "value",
     options: Options | None = None,
+    scores: tuple[int, ...] = (),
 ) -> RunSpec:
     """Return a new run of a slot program; see :class:`~dgraph.engine.spec.RunSpec`."""
     return RunSpec(
@@ -88,6 +89,7 @@ def make_spec(
         members=members,
         topology=topology,
         options=options or Options.read(),
+        scores=scores,
     )
 
 

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.routing.choice import MOST_SLOTS, Load, cheapest, measured
 from dgraph.exchange.routing.ground import Ground, Strategy, default_group
+from dgraph.exchange.routing.monitors import HEAVIEST, score
 from dgraph.exchange.routing.schedule import schedule
 from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
+from dgraph.shard import Shard
 from dgraph.topology import CostModel, Topology
 
-__all__ = ["AUTO", "Network", "find_network"]
+__all__ = ["AUTO", "Network", "find_network", "weigh_slot"]
 
 AUTO = "auto"
 
@@ -171,3 +173,12 @@ def find_network(
         return None
     ground = Ground(topology, group or 0, tuple(int(score) for score in scores))
     return Network(ground, routing, combine, model, owners, me)
+
+
+async def weigh_slot(ctx: Any, shard: Shard) -> int:
+    """Return the score of a slot; a slot program."""
+    heaviest = slice(0, HEAVIEST + 1)
+    degrees = np.diff(shard.out.offsets[heaviest])
+    if shard.directed:
+        degrees = degrees + np.diff(shard.into.offsets[heaviest])
+    return score(degrees)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from dgraph.engine.context import Context
+from dgraph.engine.network import Network
 from dgraph.exchange.hub import Hub, Observer
 
 __all__ = ["run"]
@@ -18,6 +19,7 @@ def run(
     slots: int,
     threads: int | None = None,
     observer: Observer | None = None,
+    network: Network | None = None,
 ) -> list[Any]:
     """Run a program on every slot and return the results by slot.
 
@@ -30,6 +32,10 @@ def run(
     slots : int
     threads : int, optional
         Default: as many as there are cores, at most `slots`.
+    observer : Observer, optional
+        Is told of every superstep.
+    network : Network, optional
+        How frames travel; default: each straight to its target.
 
     Examples
     --------
@@ -38,7 +44,7 @@ def run(
     >>> run(program, [3, 7, 5], slots=3)
     [7, 7, 7]
     """
-    contexts = [Context(slot, slots) for slot in range(slots)]
+    contexts = [Context(slot, slots, network) for slot in range(slots)]
     programs = {
         slot: program(context, *(values[slot] for values in arguments))
         for slot, context in enumerate(contexts)

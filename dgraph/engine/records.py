@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
     from dgraph.topology import Topology
 
-__all__ = ["OUTPUT", "Log", "Recorder", "RunRecord", "Runs", "merge"]
+__all__ = ["OUTPUT", "ROUTES", "Log", "Recorder", "RunRecord", "Runs", "merge"]
 
 #: The stage in which a program makes the result's columns; it is timed apart.
 OUTPUT = "output"
+
+#: The stage in which slots agree on routes, in the first routed run on a graph.
+ROUTES = "routes"
 
 COUNTS = ("frames", "messages", "bytes")
 TIMES = ("computation", "exchange", "seconds")
@@ -45,6 +48,8 @@ class Log:
         For each superstep a position in `stages`.
     counts : int64 array of shape (supersteps, 3, levels)
         Frames, messages and bytes that the slots of this process sent.
+    before : int64 array of shape (3, levels)
+        What they would have sent straight to the targets.
     times : float64 array of shape (supersteps, 3)
         Seconds of computation (summed over the slots), of exchange, and in all.
     slots : int
@@ -56,6 +61,7 @@ class Log:
     stages: tuple[str, ...]
     stage: NDArray[np.int32]
     counts: NDArray[np.int64]
+    before: NDArray[np.int64]
     times: NDArray[np.float64]
     slots: int
     seconds: float
@@ -93,6 +99,10 @@ class Recorder:
         self._stage = array("i")
         self._counts = array("q")
         self._times = array("d")
+        # what the stages of an unfinished superstep have sent so far, and how long they took
+        self._pending: tuple[list[int], tuple[float, ...]] = [], ()
+        # what would have been sent straight to the targets, less what was sent
+        self._straight = np.zeros((3, self._levels), np.int64)
         self._began = perf_counter()
 
     def start(self) -> None:
@@ -118,9 +128,33 @@ class Recorder:
                     counts[at] += 1
                     counts[at + levels] += frame.count
                     counts[at + 2 * levels] += frame.nbytes
+        times: tuple[float, ...] = (sum(compute.values()), exchange, elapsed)
+        first = next(iter(requests.values()))
+        if first.hop is not None:
+            counts, times = self._add_stage(requests, counts, times)
+            if not first.hop.last:
+                return
         self._counts.extend(counts)
-        self._times.extend((sum(compute.values()), exchange, elapsed))
+        self._times.extend(times)
         self._stage.append(self._stages.setdefault(stage, len(self._stages)))
+
+    def _add_stage(
+        self, requests: Mapping[int, Request], counts: list[int], times: tuple[float, ...]
+    ) -> tuple[list[int], tuple[float, ...]]:
+        """Add a stage to those of the same superstep before it."""
+        hop = next(iter(requests.values())).hop
+        if hop is None or hop.stage == 0:
+            self._pending = [0] * len(counts), (0.0, 0.0, 0.0)
+        old_counts, old_times = self._pending
+        counts = [a + b for a, b in zip(counts, old_counts, strict=True)]
+        times = tuple(a + b for a, b in zip(times, old_times, strict=True))
+        self._pending = counts, times
+        for request in requests.values():
+            if request.before is not None:
+                self._straight += request.before
+        if hop is not None and hop.last:
+            self._straight -= np.array(counts, np.int64).reshape(3, -1)
+        return counts, times
 
     def _levels_of(self, slot: int) -> list[int]:
         """Return the levels at which a slot meets the others, asked for when first needed."""
@@ -145,7 +179,9 @@ class Recorder:
         if last_stage == OUTPUT:
             output += seconds - float(times[:, 2].sum())
         counts = np.frombuffer(self._counts, np.int64).reshape(-1, 3, self._levels)
-        return Log(tuple(self._stages), stage, counts, times, len(self._level), seconds, output)
+        before = counts.sum(axis=0) + self._straight
+        slots = len(self._level)
+        return Log(tuple(self._stages), stage, counts, before, times, slots, seconds, output)
 
 
 @dataclass(frozen=True)
@@ -162,9 +198,12 @@ class RunRecord:
     output_seconds : float
         Wall time to make the result's columns in the user's ids.
     supersteps : int
-        Those of the stage "output" not counted.
+        Those of the stages "output" and "routes" not counted.
     frames, messages, bytes : dict of int to int
         What was sent in the whole run, by the level of the domain tree that it crossed.
+    before : dict of str to dict
+        Frames, messages and bytes by level if everything had gone straight to its target and
+        nothing had been combined on the way; of a broadcast of bits at most so many.
     converged : bool
         Whether an iteration met its tolerance.
     notes : mapping
@@ -187,6 +226,7 @@ class RunRecord:
     bytes: Mapping[int, int]
     converged: bool = True
     notes: Mapping[str, Any] = field(default_factory=dict)
+    before: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     _logs: tuple[Log, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
@@ -260,22 +300,27 @@ def merge(
     """
     counts = sum(log.counts.sum(axis=0) for log in logs)
     frames, messages, sizes = (dict(enumerate(map(int, row))) for row in np.asarray(counts))
+    straight = sum(log.before for log in logs)
     longest = max(log.seconds for log in logs)
     output = max(log.output_seconds for log in logs)
     stages, stage = logs[0].stages, logs[0].stage
-    outputs = int((stage == stages.index(OUTPUT)).sum()) if OUTPUT in stages else 0
+    apart = [stages.index(some) for some in (OUTPUT, ROUTES) if some in stages]
     rest = dict(notes or {})
     return RunRecord(
         algorithm=algorithm,
         seconds=longest - output,
         launch_seconds=max(0.0, wall - longest),
         output_seconds=output,
-        supersteps=len(stage) - outputs,
+        supersteps=int((~np.isin(stage, apart)).sum()),
         frames=frames,
         messages=messages,
         bytes=sizes,
         converged=bool(rest.pop("converged", True)),
         notes=rest,
+        before={
+            name: dict(enumerate(map(int, row)))
+            for name, row in zip(COUNTS, np.asarray(straight), strict=True)
+        },
         _logs=tuple(logs),
     )
 

@@ -71,6 +71,8 @@ class RunSpec:
     members : tuple of Member
     topology : Topology
     options : Options
+    scores : tuple of int
+        How heavy the vertices of each slot are, for the election of monitors; empty: all alike.
     """
 
     run: str
@@ -84,6 +86,7 @@ class RunSpec:
     members: tuple[Member, ...]
     topology: Topology
     options: Options
+    scores: tuple[int, ...] = ()
 
     @property
     def slots(self) -> int:

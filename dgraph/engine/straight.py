@@ -58,7 +58,10 @@ class Straight:
         )
 
     def shared(self, shard: Shard, width: int | None) -> Counts:
-        """Count values of all masters to all proxies; of so many bytes, None: bits."""
+        """Count values of all masters to all proxies; of so many bytes, None: bits.
+
+        Of bits a slot would send none where none is set: these are as many as can be.
+        """
         sizes = [(slot, shard.shared[slot].size) for slot in shard.peers]
         return self._count(
             (slot, size, ONE + (8 * words(size) if width is None else width * size))

@@ -2,7 +2,8 @@
 
 ::
 
-    whole frames     head, int64: source, target, count, columns of each | columns of all
+    whole frames     head, int32: how many; source, target, count of each, and the dtype and
+                     length of its columns | small columns by dtype | large columns
     combined parts   head, int32: how many; target, messages, length of each; offsets | values
                      of all | bitmaps of all, if there are any
 
@@ -19,9 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.encoding import decode_parts, encode_parts
-from dgraph.exchange.frame import Array, Frame
+from dgraph.exchange.frame import DTYPE_CODE, Array, Frame
 
 __all__ = ["Parts", "open_frames", "open_parts", "pack_frames", "pack_parts"]
+
+#: Columns of so many bytes are put together: a column of its own costs more than to copy it.
+SMALL = 1024
+
+#: From here on a number in the head takes 8 bytes.
+WIDE = 2**31
 
 _NO_BITMAPS = np.zeros(0, np.uint64)
 
@@ -47,24 +54,54 @@ def pack_frames(source: int, target: int, frames: Sequence[Frame]) -> Frame:
     --------
     >>> inner = [Frame(0, 5, (np.arange(3), np.ones(3)), 3), Frame(1, 4, (), 0)]
     >>> envelope = pack_frames(0, 4, inner)
-    >>> envelope.count, open_frames(envelope) == inner
-    (3, True)
+    >>> found = open_frames(envelope)
+    >>> envelope.count, [(frame.source, frame.target, frame.count) for frame in found]
+    (3, [(0, 5, 3), (1, 4, 0)])
+    >>> found[0].columns
+    (array([0, 1, 2]), array([1., 1., 1.]))
     """
-    head = np.array(
-        [(frame.source, frame.target, frame.count, len(frame.columns)) for frame in frames],
-        np.int64,
-    ).ravel()
-    columns = (head, *(column for frame in frames for column in frame.columns))
+    head = [len(frames)]
+    small: dict[int, list[Array]] = {}
+    large: list[Array] = []
+    for frame in frames:
+        head += (frame.source, frame.target, frame.count, len(frame.columns))
+        for column in frame.columns:
+            code = DTYPE_CODE[column.dtype]
+            if column.nbytes > SMALL:
+                large.append(column)
+                code = ~code
+            else:
+                small.setdefault(code, []).append(column)
+            head += (code, column.size)
+    together = [np.concatenate(small[code]) for code in sorted(small)]
+    wide = np.int32 if max(head) < WIDE else np.int64
+    columns = (np.array(head, wide), *together, *large)
     return Frame(source, target, columns, sum(frame.count for frame in frames))
 
 
 def open_frames(envelope: Frame) -> list[Frame]:
     """Return the frames that :func:`pack_frames` packed."""
-    head, *columns = envelope.columns
-    frames, at = [], 0
-    for source, target, count, width in head.reshape(-1, 4).tolist():
-        frames.append(Frame(source, target, tuple(columns[at : at + width]), count))
-        at += width
+    head = envelope.columns[0].tolist()
+    rows, at = [], 1
+    for _ in range(head[0]):
+        source, target, count, width = head[at : at + 4]
+        at += 4
+        rows.append((source, target, count, head[at : at + 2 * width]))
+        at += 2 * width
+    codes = sorted({code for *_, row in rows for code in row[::2] if code >= 0})
+    together = dict(zip(codes, envelope.columns[1:], strict=False))
+    large = iter(envelope.columns[1 + len(codes) :])
+    begin = dict.fromkeys(codes, 0)
+    frames = []
+    for source, target, count, row in rows:
+        columns = []
+        for code, size in zip(row[::2], row[1::2], strict=True):
+            if code < 0:
+                columns.append(next(large))
+            else:
+                columns.append(together[code][begin[code] : begin[code] + size])
+                begin[code] += size
+        frames.append(Frame(source, target, tuple(columns), count))
     return frames
 
 

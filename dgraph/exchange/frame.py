@@ -19,7 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COLUMN", "DTYPES", "HEADER", "Array", "Frame", "pack", "unpack_header"]
+__all__ = [
+    "COLUMN",
+    "DTYPES",
+    "DTYPE_CODE",
+    "HEADER",
+    "Array",
+    "Frame",
+    "pack",
+    "unpack_header",
+]
 
 Array = NDArray[Any]
 
@@ -34,7 +43,8 @@ DTYPES = tuple(
         *("uint8", "uint16", "uint32", "uint64"),
     )
 )
-_CODE = {dtype: code for code, dtype in enumerate(DTYPES)}
+#: The position of each dtype in DTYPES.
+DTYPE_CODE = {dtype: code for code, dtype in enumerate(DTYPES)}
 
 
 @dataclass(slots=True)
@@ -87,7 +97,7 @@ def pack(frame: Frame, run: int, superstep: int) -> list[Any]:
     )  # fmt: skip
     bodies: list[Any] = [head]
     for column in frame.columns:
-        head += COLUMN.pack(_CODE[column.dtype], column.size)
+        head += COLUMN.pack(DTYPE_CODE[column.dtype], column.size)
         if column.size:
             bodies.append(np.ascontiguousarray(column))
     return bodies

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from dgraph.errors import RunAbortedError, RunError
 from dgraph.exchange.frame import Frame
+from dgraph.exchange.hop import Hop
 
 __all__ = ["COMBINE_VOTES", "Delivery", "Hub", "Links", "Observer", "Request"]
 
@@ -71,6 +72,11 @@ class Request:
         Edges that this slot expects to scan in the next superstep; None: many.
     stage : str
         What the superstep is called in the record.
+    hop : Hop or None
+        Which stage of a routed superstep this is; None: a superstep of its own. The vote is
+        that of the first stage; what is delivered with the last one is its total.
+    before : int64 array of shape (3, levels), or None
+        What would have been sent straight to the targets; None: just the frames.
     """
 
     frames: Sequence[Frame] = ()
@@ -78,6 +84,8 @@ class Request:
     op: str = "sum"
     work: int | None = None
     stage: str = ""
+    hop: Hop | None = None
+    before: NDArray[np.int64] | None = None
 
     def __await__(self) -> Generator[Request, Delivery, Delivery]:
         """Hand this over to the hub and wait for the delivery."""
@@ -88,9 +96,17 @@ class Links(Protocol):
     """The way to the hubs of the other processes of a run."""
 
     def exchange(
-        self, superstep: int, frames: Sequence[Frame], vote: Votes, op: str
+        self,
+        superstep: int,
+        frames: Sequence[Frame],
+        vote: Votes,
+        op: str,
+        hop: Hop | None = None,
     ) -> tuple[list[Frame], Votes]:
-        """Send frames to slots of other processes; return what came and the whole vote."""
+        """Send frames to slots of other processes; return what came and the whole vote.
+
+        In a stage of a routed superstep: what is known of the vote after it.
+        """
 
     def abort(self, error: BaseException) -> None:
         """Tell the other processes that the run has failed here."""
@@ -164,6 +180,11 @@ class Hub:
         self._tiny = False
         self._error: BaseException | None = None
         self._began = 0.0
+        self._exchanges = 0
+        self._votes = (
+            _NO_VOTE,
+            _NO_VOTE,
+        )  # in a routed superstep: of the own slots, known so far
         self.superstep = 0
 
     def run(self) -> dict[int, Any]:
@@ -298,16 +319,27 @@ class Hub:
             for frame in request.frames:
                 inbox.get(frame.target, away).append(frame)
         vote, op = _local_vote(self._requests.values())
+        hop = next(iter(self._requests.values())).hop
+        if hop is not None:
+            vote = self._known_vote(vote, hop)
         if self._links is not None:
-            came, vote = self._links.exchange(self.superstep, away, vote, op)
+            came, vote = self._links.exchange(self._exchanges, away, vote, op, hop)
             for frame in came:
                 inbox[frame.target].append(frame)
+        self._votes = self._votes[0], vote
         for slot, frames in inbox.items():
             frames.sort(key=_source)
             self._deliveries[slot] = Delivery(frames, vote)
         self._note(began)
         self._tiny = len(self._mine) == 1 or _work(self._requests.values()) < TINY
-        self.superstep += 1
+        self._exchanges += 1
+        self.superstep += hop is None or hop.last
+
+    def _known_vote(self, vote: Votes, hop: Hop) -> Votes:
+        """Return the vote with which a stage of a routed superstep begins."""
+        if hop.stage == 0:
+            self._votes = vote, vote
+        return self._votes[0] if hop.fresh else self._votes[1]
 
     def _note(self, began: float) -> None:
         ended = perf_counter()

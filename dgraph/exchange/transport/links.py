@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dgraph.errors import RunAbortedError, RunError
 from dgraph.exchange.frame import Frame
+from dgraph.exchange.hop import Hop
 from dgraph.exchange.hub import COMBINE_VOTES, TICK
 from dgraph.exchange.transport.bundle import Bundle, encode, encode_abort
 
@@ -142,9 +143,17 @@ class PeerLinks:
         self._lock = threading.Lock()
 
     def exchange(
-        self, superstep: int, frames: Sequence[Frame], vote: Votes, op: str
+        self,
+        superstep: int,
+        frames: Sequence[Frame],
+        vote: Votes,
+        op: str,
+        hop: Hop | None = None,
     ) -> tuple[list[Frame], Votes]:
         """Send every other process its frames and the vote; return what came from them.
+
+        In a stage of a routed superstep only some processes are sent something, and only some
+        are waited for.
 
         Raises
         ------
@@ -155,13 +164,17 @@ class PeerLinks:
             mine = self._by_member(frames)
             unsent = set()
             for channel in self._channels:
-                frames = mine.get(channel.peer, ())
-                if not channel.send(encode(self._run, superstep, frames, vote, op)):
-                    unsent.add(channel)
-            bundles = self._collect(superstep, unsent)
-        for bundle in bundles:
+                if hop is None or channel.peer in hop.to:
+                    frames = mine.get(channel.peer, ())
+                    if not channel.send(encode(self._run, superstep, frames, vote, op)):
+                        unsent.add(channel)
+            missing = self._channels
+            if hop is not None:
+                missing = [channel for channel in missing if channel.peer in hop.come]
+            bundles = self._collect(superstep, unsent, missing)
+        for bundle in bundles.values():
             _check_same_step(bundle, superstep, vote, op)
-        return _merge(bundles, vote, op)
+        return _merge(bundles, vote, op, hop)
 
     def abort(self, error: BaseException) -> None:
         """Tell the other processes that the run has failed here.
@@ -191,10 +204,12 @@ class PeerLinks:
             mine.setdefault(self._owners[frame.target], []).append(frame)
         return mine
 
-    def _collect(self, superstep: int, unsent: set[Channel]) -> list[Bundle]:
-        """Send what is left and receive until every other process has had its say."""
-        bundles: list[Bundle] = []
-        missing = set(self._channels)
+    def _collect(
+        self, superstep: int, unsent: set[Channel], senders: Collection[Channel]
+    ) -> dict[int, Bundle]:
+        """Send what is left and receive until all that send have had their say."""
+        bundles: dict[int, Bundle] = {}
+        missing = set(senders)
         ready: Collection[Channel] = self._channels
         poll = None
         while True:
@@ -202,7 +217,7 @@ class PeerLinks:
                 if channel in unsent and channel.flush():
                     unsent.discard(channel)
                 if channel in missing and (bundle := channel.receive()) is not None:
-                    bundles.append(_check_alive(bundle))
+                    bundles[channel.peer] = _check_alive(bundle)
                     missing.discard(channel)
             if not missing and not unsent:
                 return bundles
@@ -288,17 +303,21 @@ def _check_same_step(bundle: Bundle, superstep: int, vote: Votes, op: str) -> No
         )
 
 
-def _merge(bundles: Collection[Bundle], vote: Votes, op: str) -> tuple[list[Frame], Votes]:
-    """Return all frames, and all votes combined: integers, so in any order.
+def _merge(
+    bundles: Mapping[int, Bundle], vote: Votes, op: str, hop: Hop | None
+) -> tuple[list[Frame], Votes]:
+    """Return all frames, and the votes combined: integers, so in any order.
 
     Examples
     --------
-    >>> _merge([Bundle(0, "sum", np.array([2]), [])], np.array([3]), "sum")
+    >>> _merge({1: Bundle(0, "sum", np.array([2]), [])}, np.array([3]), "sum", None)
     ([], array([5]))
     """
     frames: list[Frame] = []
-    for bundle in bundles:
+    for member, bundle in bundles.items():
         frames += bundle.frames
-        if vote.size:
+        if vote.size and (hop is None or member in hop.adds):
             vote = COMBINE_VOTES[op](vote, bundle.vote)
+    if hop is not None and hop.takes >= 0:
+        vote = bundles[hop.takes].vote
     return frames, vote

@@ -1,0 +1,126 @@
+"""What the slots of a routed run agree on about a shard: once, in exchanges of their own.
+
+It is kept with the shard, so later runs need not agree again. What is agreed on is the same
+whatever the run, so it does not matter which of two runs at the same time was the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.multicast import Multicast, grow, join
+from dgraph.engine.network import Network
+from dgraph.engine.records import ROUTES
+from dgraph.exchange.frame import Array, Frame
+from dgraph.exchange.hub import Delivery, Request
+from dgraph.shard import Shard
+
+__all__ = ["Agreement", "Numbers"]
+
+Columns = tuple[Array, ...]
+
+#: So much is remembered in a run.
+REMEMBERED = 16
+
+
+class Numbers(NamedTuple):
+    """The placed numbers of a shard's vertices, by which gateways know them.
+
+    Parameters
+    ----------
+    bases : int64 array of length slots + 1
+        Masters on the slots before each slot.
+    placed : int64 array
+        Of each proxy.
+    total : int
+        Proxies of all slots.
+    """
+
+    bases: NDArray[np.int64]
+    placed: NDArray[np.int64]
+    total: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.bases.nbytes + self.placed.nbytes
+
+
+class Agreement:
+    """What one slot has agreed on with the others, in one run.
+
+    Parameters
+    ----------
+    slot : int
+    network : Network
+    """
+
+    def __init__(self, slot: int, network: Network) -> None:
+        self._slot = slot
+        self._network = network
+        self._known: list[tuple[Shard, str, Any]] = []
+
+    async def numbers(self, shard: Shard) -> Numbers:
+        """Return the placed numbers of the vertices of a shard."""
+        found: Numbers = await self._agree(shard, "numbers of proxies", self._ask_numbers)
+        return found
+
+    async def ways(self, shard: Shard, name: str) -> Multicast:
+        """Return the ways from masters to proxies under a routing."""
+        strategy = self._network.strategy(name, True)
+
+        async def ask(shard: Shard) -> Multicast:
+            told = await self._alltoall(grow(shard, strategy))
+            return join(told, strategy.stages, self._slot)
+
+        found: Multicast = await self._agree(shard, f"ways of {name} {self._network.key}", ask)
+        return found
+
+    async def _agree(
+        self, shard: Shard, key: str, ask: Callable[[Shard], Awaitable[Any]]
+    ) -> Any:
+        """Return what was agreed on in this run or an earlier one, or agree now.
+
+        Another run may just be agreeing on the same, and be done on some slots and not on
+        others. So all slots first see whether all of them have it.
+        """
+        for shard_known, key_known, found in self._known:
+            if shard_known is shard and key_known == key:
+                return found
+        found = shard.derived.get(key)
+        everywhere = np.array([found is not None], np.int64)
+        delivery: Delivery = await Request((), everywhere, "min", None, ROUTES)
+        if not delivery.vote[0]:
+            found = shard.derived[key] = await ask(shard)
+        self._known = [(shard, key, found), *self._known[: REMEMBERED - 1]]
+        return found
+
+    async def _ask_numbers(self, shard: Shard) -> Numbers:
+        count = np.array([shard.masters, shard.size - shard.masters], np.int64)
+        came = await self._alltoall([(count, some) for some in shard.shared])
+        counts = np.array([some[0] for some in came if some is not None])
+        bases = np.concatenate([[0], np.cumsum(counts[:, 0])])
+        placed = np.zeros(shard.size - shard.masters, np.int64)
+        for owner, some in enumerate(came):
+            if some is not None and owner != self._slot:
+                start = int(shard.group_start[owner]) - shard.masters
+                placed[start : start + some[1].size] = some[1] + bases[owner]
+        return Numbers(bases, placed, int(counts[:, 1].sum()))
+
+    async def _alltoall(self, told: Sequence[Columns | None]) -> list[Columns | None]:
+        """Exchange columns straight, not over gateways."""
+        frames = [
+            Frame(self._slot, slot, some, some[-1].size)
+            for slot, some in enumerate(told)
+            if some is not None and slot != self._slot
+        ]
+        delivery: Delivery = await Request(frames, stage=ROUTES)
+        came: list[Columns | None] = [None] * self._network.slots
+        for frame in delivery.frames:
+            came[frame.source] = frame.columns
+        came[self._slot] = told[self._slot]
+        return came

@@ -1,0 +1,335 @@
+"""The way of a slot's messages over gateways, in stages that together are one superstep.
+
+Three kinds of load travel::
+
+    frames    whole frames, in envelopes: whatever the context was asked to send
+    reduce    (vertex, value), combined wherever messages to the same vertex meet
+    multicast values or bits of masters; they part where the ways to their proxies do
+
+A :class:`Router` belongs to one slot. All slots make the same choices, from figures that they
+share: what was sent in the last superstep of the same kind rides on the votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.agreement import Agreement
+from dgraph.engine.multicast import Multicast, fill, open_bits, pack_bits
+from dgraph.engine.network import AUTO, Network
+from dgraph.engine.straight import Straight
+from dgraph.exchange.combining import merge
+from dgraph.exchange.envelope import Parts, open_frames, open_parts, pack_frames, pack_parts
+from dgraph.exchange.frame import Array, Frame
+from dgraph.exchange.hop import Hop
+from dgraph.exchange.hub import Delivery, Request
+from dgraph.shard import Shard
+from dgraph.shard.bits import words
+
+__all__ = ["Router"]
+
+Votes = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+_NO_VOTE = np.zeros(0, np.int64)
+
+#: What a gateway does with a message takes as long as to scan so many edges.
+HANDLING = 4
+
+#: A superstep may have this part of the messages of the one before.
+FADE = 4
+
+
+class _Trip:
+    """One superstep on its way: the stages, and what is asked of the hub in each."""
+
+    def __init__(
+        self,
+        router: Router,
+        name: str,
+        backwards: bool,
+        ballot: Votes,
+        op: str,
+        work: int | None,
+        before: NDArray[np.int64],
+    ) -> None:
+        self.strategy = router.network.strategy(name, backwards)
+        self.hops = router.network.hops(name, backwards)
+        self._ballot = ballot
+        self._op = op
+        self._work = work
+        self._stage = router.stage
+        self._before: NDArray[np.int64] | None = before
+        self.vote = _NO_VOTE
+
+    async def exchange(self, hop: Hop, frames: Sequence[Frame]) -> list[Frame]:
+        """Exchange the frames of a stage."""
+        work = self._work if hop.last else HANDLING * sum([frame.count for frame in frames])
+        vote = _NO_VOTE if hop.stage else self._ballot
+        request = Request(frames, vote, self._op, work, self._stage, hop, self._before)
+        self._before = None
+        delivery: Delivery = await request
+        self.vote = delivery.vote
+        return delivery.frames
+
+
+class Router:
+    """Send what a slot has to send over the gateways of a network.
+
+    Parameters
+    ----------
+    slot : int
+    network : Network
+
+    Attributes
+    ----------
+    stage : str
+        What the record calls the superstep.
+    vote : int64 array
+        The total of the last vote.
+    """
+
+    def __init__(self, slot: int, network: Network) -> None:
+        self.slot = slot
+        self.network = network
+        self.stage = ""
+        self.vote = _NO_VOTE
+        self._parity = 0
+        self._buffers: dict[Any, Array] = {}
+        self._figures: dict[str, int] = {}
+        self._agreement = Agreement(slot, network)
+        self._straight = Straight(slot, network.ground.topology)
+
+    # What the context asks for
+
+    async def frames(
+        self, frames: Sequence[Frame], ballot: Votes, op: str, work: int | None
+    ) -> list[Frame]:
+        """Send whole frames to their targets."""
+        figure = self._figure("frames")
+        kind = "frames" if op == "sum" else "votes"
+        messages = figure if kind == "frames" else self.network.slots**2
+        name = self.network.choose(kind, False, messages, 12.0, 0)
+        sent = sum([frame.count for frame in frames])
+        ballot = self._with_figure(ballot, kind, sent)
+        if name == "direct":
+            return await self._direct(frames, ballot, op, work, kind)
+        trip = _Trip(self, name, False, ballot, op, work, self._straight.frames(frames))
+        held, arrived = list(frames), []
+        for hop in trip.hops:
+            out, stay = self._sort(held, hop.stage, trip)
+            came = await trip.exchange(
+                hop, [pack_frames(self.slot, to, some) for to, some in out.items()]
+            )
+            held = stay
+            for envelope in came:
+                held += open_frames(envelope)
+            arrived += [frame for frame in held if frame.target == self.slot]
+            held = [frame for frame in held if frame.target != self.slot]
+        self._end(trip.vote, kind)
+        arrived.sort(key=_source)
+        return arrived
+
+    async def reduce(
+        self,
+        shard: Shard,
+        vertices: NDArray[np.int32],
+        values: Array,
+        combiner: str,
+        ballot: Votes,
+        work: int | None,
+    ) -> tuple[NDArray[np.int32], Array]:
+        """Send values of proxies to their masters, combined on the way."""
+        numbers = await self._agreement.numbers(shard)
+        bases = numbers.bases
+        figure = self._figure("reduce")
+        width = 4.0 + values.dtype.itemsize
+        name = self.network.choose("reduce", False, figure, width, int(bases[-1]))
+        ballot = self._with_figure(ballot, "reduce", vertices.size)
+        placed = numbers.placed[vertices - np.int32(shard.masters)]
+        before = self._straight.parts(placed, bases, values.dtype.itemsize)
+        trip = _Trip(self, name, False, ballot, "sum", work, before)
+        held = [Parts(placed, values)]
+        for hop in trip.hops:
+            parts = _merged(held, combiner, int(bases[-1]), hop.stage == 0)
+            frames, stay = self._send(parts, bases, hop.stage, trip)
+            came = await trip.exchange(hop, frames)
+            held = [stay] * bool(stay.numbers.size)
+            held += [open_parts(envelope, bases) for envelope in came]
+        self._end(trip.vote, "reduce")
+        if len(held) == 1:
+            mine, found = held[0]
+        else:
+            mine = np.concatenate([placed[:0], *(some.numbers for some in held)])
+            found = np.concatenate([values[:0], *(some.values for some in held)])
+        return (mine - bases[self.slot]).astype(np.int32), found
+
+    async def broadcast(
+        self, shard: Shard, values: Array, ballot: Votes, work: int | None
+    ) -> None:
+        """Copy the values of the masters to all their proxies, in place."""
+        trip, ways = await self._multicast(shard, values.dtype.itemsize, ballot, work)
+        held = {self.slot: values}
+        for hop in trip.hops:
+            frames = []
+            for branch in ways.branches[hop.stage]:
+                name = hop.stage, branch.to
+                column = self._buffer(name, branch.size, values.dtype)
+                fill(branch, held, column)
+                frames.append(Frame(self.slot, branch.to, (column,), column.size))
+            for frame in await trip.exchange(hop, frames):
+                at = 0
+                for source, length in ways.arrivals[hop.stage][frame.source]:
+                    held[source] = frame.columns[0][at : at + length]
+                    at += length
+        self.vote = trip.vote
+        for source, select in ways.own.items():
+            start = int(shard.group_start[source])
+            select.take(held[source], values[start : start + select.size])
+
+    async def broadcast_bits(
+        self, shard: Shard, bits: Bits, ballot: Votes, work: int | None
+    ) -> None:
+        """Copy the bits of the masters to all their proxies, in place."""
+        trip, ways = await self._multicast(shard, None, ballot, work)
+        held = {self.slot: bits[: words(shard.masters)].copy()}
+        for hop in trip.hops:
+            branches = ways.branches[hop.stage]
+            frames = [
+                frame for branch in branches if (frame := pack_bits(self.slot, branch, held))
+            ]
+            for frame in await trip.exchange(hop, frames):
+                lengths = dict(ways.arrivals[hop.stage][frame.source])
+                held.update(open_bits(frame, lengths))
+        self.vote = trip.vote
+        bits[words(shard.masters) :] = 0
+        for source, select in ways.own.items():
+            if source in held:
+                word = int(shard.group_start[source]) >> 6
+                found = select.take_bits(held[source])
+                bits[word : word + found.size] = found
+
+    # Stages
+
+    async def _direct(
+        self, frames: Sequence[Frame], ballot: Votes, op: str, work: int | None, kind: str
+    ) -> list[Frame]:
+        delivery: Delivery = await Request(frames, ballot, op, work, self.stage)
+        self._end(delivery.vote, kind)
+        return delivery.frames
+
+    def _sort(
+        self, held: Sequence[Frame], stage: int, trip: _Trip
+    ) -> tuple[dict[int, list[Frame]], list[Frame]]:
+        """Return which frames go where in a stage, and which stay."""
+        out: dict[int, list[Frame]] = {}
+        if held:
+            targets = np.array([frame.target for frame in held])
+            steps = trip.strategy.step(stage, self.slot, targets).tolist()
+            for frame, to in zip(held, steps, strict=True):
+                out.setdefault(to, []).append(frame)
+        return out, out.pop(self.slot, [])
+
+    def _send(
+        self, parts: Parts, bases: NDArray[np.int64], stage: int, trip: _Trip
+    ) -> tuple[list[Frame], Parts]:
+        """Return the envelopes of a stage, and what stays here."""
+        if not parts.numbers.size:
+            return [], parts
+        begin = np.searchsorted(parts.numbers, bases)
+        owners = np.flatnonzero(np.diff(begin))
+        counts = np.diff(begin)[owners]
+        steps = trip.strategy.step(stage, self.slot, owners)
+        if (steps == steps[0]).all():
+            ends = np.concatenate([[0], np.cumsum(counts)])
+            to = int(steps[0])
+            if to == self.slot:
+                return [], parts
+            packed = pack_parts(self.slot, to, parts, owners, ends, bases)
+            return [packed], Parts(parts.numbers[:0], parts.values[:0])
+        each = np.repeat(steps, counts)
+        frames, stay = [], Parts(parts.numbers[:0], parts.values[:0])
+        for to in np.unique(steps).tolist():
+            chosen = each == to
+            some = Parts(parts.numbers[chosen], parts.values[chosen])
+            if to == self.slot:
+                stay = some
+                continue
+            ends = np.concatenate([[0], np.cumsum(counts[steps == to])])
+            frames.append(pack_parts(self.slot, to, some, owners[steps == to], ends, bases))
+        return frames, stay
+
+    async def _multicast(
+        self, shard: Shard, width: int | None, ballot: Votes, work: int | None
+    ) -> tuple[_Trip, Multicast]:
+        """Begin a superstep in which values of `width` bytes, None: bits, go to proxies."""
+        total = (await self._agreement.numbers(shard)).total
+        size = 1 / 8 if width is None else float(width)
+        name = self.network.choose("multicast", True, total, size, shard.num_vertices)
+        ways = await self._agreement.ways(shard, name)
+        self._parity ^= 1
+        before = self._straight.shared(shard, width)
+        return _Trip(self, name, True, ballot, "sum", work, before), ways
+
+    def _buffer(self, name: Any, length: int, dtype: Any) -> Array:
+        """Return a buffer to send; what was sent in the superstep before stays as it is."""
+        key = (name, self._parity)
+        found = self._buffers.get(key)
+        if found is None or found.size < length or found.dtype != dtype:
+            found = self._buffers[key] = np.empty(length, dtype)
+        return found[:length]
+
+    # Figures that all slots share
+
+    def _figure(self, kind: str) -> int:
+        """Return about how many messages of a kind there will be, a few in any case.
+
+        To take a longer way for nothing costs little, to send many frames straight costs much.
+        """
+        return max(self._figures.get(kind, 0), self.network.slots)
+
+    def _with_figure(self, ballot: Votes, kind: str, sent: int) -> Votes:
+        if self.network.routing != AUTO or kind == "votes":
+            return ballot
+        return np.append(ballot, np.int64(sent))
+
+    def _end(self, vote: Votes, kind: str) -> None:
+        if self.network.routing == AUTO and kind != "votes":
+            self._figures[kind] = max(int(vote[-1]), self._figure(kind) // FADE)
+            vote = vote[:-1]
+        self.vote = vote
+
+
+def _source(frame: Frame) -> int:
+    return frame.source
+
+
+def _merged(held: Sequence[Parts], combiner: str, size: int, fresh: bool) -> Parts:
+    """Return all messages that a slot holds, combined, in one piece.
+
+    Parameters
+    ----------
+    held : sequence of Parts
+    combiner : str
+    size : int
+        Vertices of all slots.
+    fresh : bool
+        Whether they were not yet sorted.
+
+    Examples
+    --------
+    >>> one = Parts(np.array([1, 4]), np.array([7, 9]))
+    >>> other = Parts(np.array([4]), np.array([3]))
+    >>> _merged([one, other], "min", 10, fresh=False)
+    Parts(numbers=array([1, 4]), values=array([7, 3]))
+    """
+    if not held:
+        return Parts(np.zeros(0, np.int64), np.zeros(0))
+    if len(held) == 1 and not fresh:
+        return held[0]
+    numbers = np.concatenate([some.numbers for some in held])
+    values = np.concatenate([some.values for some in held])
+    return Parts(*merge(numbers, values, combiner, size))

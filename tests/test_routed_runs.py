@@ -1,0 +1,96 @@
+"""Routed runs on real workers: the same results, fewer frames across, and what is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+
+import dgraph as dg
+from dgraph.errors import OptionError
+from dgraph.topology import Topology
+from tests.clusters import cluster
+
+#: What is far costs 100 times as much.
+COST = {"alpha": [5e-6, 5e-4], "beta": [1e-10, 1e-8]}
+
+
+def edges(scale: int = 9) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    ends = np.zeros((2, 8 << scale), np.int64)
+    for _ in range(scale):
+        ends = 2 * ends + (rng.random(ends.shape) > 0.65)
+    return pd.DataFrame(
+        {"source": ends[0], "target": ends[1], "weight": rng.random(ends.shape[1])}
+    )
+
+
+def results(g: dg.Graph) -> list[pd.DataFrame]:
+    source = 0
+    found = [
+        dg.bfs(g, source),
+        dg.connected_components(g),
+        dg.pagerank(g, max_iter=5, tol=None),
+    ]
+    return [some.compute().sort_values("vertex", ignore_index=True) for some in found]
+
+
+@pytest.mark.limit(280)
+@pytest.mark.slow
+def test_four_processes_over_every_routing() -> None:
+    topology = Topology.from_fanouts([2, 2])
+    with cluster(4) as client, client.as_current(), dask.config.set({"dgraph.cost": COST}):
+        with dask.config.set({"dgraph.routing": "direct"}):
+            g = dg.from_edges(edges(), topology=topology)
+            wanted = results(g)
+        for routing in ("auto", "aml", "mst", "rail", "monitor", "multileader", "tree"):
+            for combine in (True, False) if routing in ("rail", "tree") else (True,):
+                with dask.config.set({"dgraph.routing": routing, "dgraph.combine": combine}):
+                    for found, same in zip(results(g), wanted, strict=True):
+                        pd.testing.assert_frame_equal(found, same)
+        g.close()
+
+
+def run_virtually(routing: str, **config: Any) -> tuple[pd.DataFrame, Any]:
+    """Search on 32 virtual slots in 4 domains; return the result and the record."""
+    with (
+        cluster(1, 2, processes=False) as client,
+        client.as_current(),
+        dask.config.set(
+            {"dgraph.routing": routing, "dgraph.cost": COST}
+            | {f"dgraph.{key}": value for key, value in config.items()}
+        ),
+    ):
+        g = dg.from_edges(edges(10), topology=Topology.from_fanouts([8, 4]), virtual_slots=32)
+        for _ in range(2):  # in the first run the slots agree on ways
+            found = dg.bfs(g, 0).compute()
+        return found, g.runs[-1]
+
+
+def test_virtual_slots_honour_the_topology() -> None:
+    direct, straight = run_virtually("direct")
+    found, record = run_virtually("auto")
+    pd.testing.assert_frame_equal(found, direct)
+    _, aml = run_virtually("aml")
+    assert record.supersteps == straight.supersteps == aml.supersteps
+    assert record.frames[1] <= aml.frames[1] / 2
+    assert record.bytes[1] <= 0.75 * aml.bytes[1]
+    assert straight.before == {
+        "frames": straight.frames,
+        "messages": straight.messages,
+        "bytes": straight.bytes,
+    }
+    for what, sent in straight.before.items():
+        assert all(record.before[what][level] >= sent[level] for level in sent)
+    assert record.messages[1] < record.before["messages"][1]
+
+
+def test_a_cost_that_does_not_fit_is_said_before_the_run() -> None:
+    short = {"alpha": [1e-6], "beta": [1e-9]}
+    with pytest.raises(OptionError, match="expected costs for 2 levels, got 1"):
+        run_virtually("rail", cost=short)
+    with pytest.raises(OptionError, match="preset"):
+        run_virtually("rail", cost="cheap")
