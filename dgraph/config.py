@@ -51,7 +51,7 @@ class Options:
     transport : {"auto", "mpi", "unix", "comm"}
         The carrier between processes: MPI between ranks of one job, Unix sockets between
         processes of one host, Dask's comms between any. "auto" takes for each pair the first
-        of these that works.
+        of these that works, but sockets on a host with fewer cores than slots.
     combine : bool
         Whether messages to one vertex are combined at the gateways of a routing.
     join_timeout, silence_timeout : float

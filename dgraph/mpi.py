@@ -58,6 +58,9 @@ GOODBYE = 30
 #: fail for one reason, and the first that speaks ends the others.
 TURN, LAST_TURN = 0.5, 5.0
 
+#: Keys of Dask's configuration by which users say what is logged.
+LOGGING = {"logging", "logging-file-config"}
+
 #: Variables by which launchers tell a process its rank.
 LAUNCHED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
@@ -133,7 +136,7 @@ def start(
     ranks = Ranks(mpi.COMM_WORLD)
     if fault := _find_fault(mpi, ranks.size, threads):
         _refuse(ranks, fault)
-    if "logging" not in dask.config.config:  # the user does not ask for more
+    if not LOGGING & {*dask.config.config, *dask.config.get("distributed")}:
         logging.getLogger("distributed").setLevel(logging.WARNING)
     if ranks.rank == 1:
         _started.append(_lead(mpi, ranks))

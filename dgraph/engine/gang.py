@@ -304,7 +304,8 @@ def _crowded_hosts(members: Sequence[Member]) -> set[str]:
     """Return the hosts with more slots at work than cores.
 
     Who waits for a socket sleeps in the kernel; who waits for MPI has to look. Measured with
-    six slots on two cores: a superstep of 8 bytes takes half the time over sockets.
+    six slots on two cores: a superstep with 8 bytes to each takes 1.1 ms over sockets, and
+    1.5 to 2 ms over MPI; with 1 MiB there is no difference.
     """
     lanes: Counter[str] = Counter()
     for member in members:
