@@ -61,7 +61,8 @@ class Options:
         Whether a progress bar is written to standard error; "auto": if it is a terminal.
     cost : None, str or dict
         What a frame and a byte cost by level: the name of a preset of
-        :class:`~dgraph.topology.CostModel`, or ``{"alpha": [...], "beta": [...]}`` in seconds.
+        :class:`~dgraph.topology.CostModel`, "probed", the .json file of a probe, or
+        ``{"alpha": [...], "beta": [...]}`` in seconds.
         None: as was measured between processes and hosts.
 
     Examples
@@ -172,8 +173,8 @@ def _cost() -> Any:
         with contextlib.suppress(TypeError, ValueError):
             return {name: tuple(map(float, figures)) for name, figures in value.items()}
     raise OptionError(
-        "dgraph.cost must be the name of a preset or {'alpha': seconds per frame by level, "
-        f"'beta': seconds per byte by level}}, not {value!r}"
+        "dgraph.cost must be the name of a preset, 'probed', a probe's .json file or {'alpha': "
+        f"seconds per frame by level, 'beta': seconds per byte by level}}, not {value!r}"
     )
 
 

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any
 from distributed import Client, Future
 
 from dgraph.config import Options
-from dgraph.engine.launch import RunResult, launch, make_spec, take_partitions
+from dgraph.engine.launch import (
+    RunResult,
+    launch,
+    make_spec,
+    read_options,
+    take_partitions,
+)
 from dgraph.engine.network import find_network, weigh_slot
 from dgraph.engine.records import RunRecord
 from dgraph.engine.spec import Member, RunSpec
@@ -109,7 +115,7 @@ class Home:
 
     async def _elect(self) -> tuple[int, ...]:
         """Return how heavy the slots are, by which monitors are elected; asked for once."""
-        options = Options.read()
+        options = read_options(self.topology)
         network = find_network(options.routing, options.combine, options.cost, self.topology)
         if network is None:
             return ()

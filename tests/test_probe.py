@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 import dgraph as dg
 from dgraph.cli import main
 from dgraph.engine import doors
+from dgraph.engine.launch import read_options
 from dgraph.engine.probe import pairs
 from dgraph.errors import DgraphError, OptionError, TopologyError
 from dgraph.exchange.transport.meeting import listen
@@ -341,3 +342,21 @@ def test_nothing_is_left_of_a_door_to_which_nobody_came(tmp_path: Path) -> None:
         listener.settimeout(0.01)
         doors._receive(listener, b"", path)
     assert not path.exists()
+
+
+def test_later_runs_reckon_with_what_was_probed(tmp_path: Path) -> None:
+    with cluster(2, 1) as client:
+        with (
+            dask.config.set({"dgraph.cost": "probed"}),
+            pytest.raises(FileNotFoundError, match=r"call dgraph.topology.probe"),
+        ):
+            dg.from_edges(np.array([[1, 2], [2, 3]]), client=client)
+        found = dg.topology.probe(client, seconds=0.01, sizes=SIZES[:5])
+        found.save(tmp_path / "links.json")
+        for cost in ("probed", str(tmp_path / "links.json")):
+            with (
+                dask.config.set({"dgraph.cost": cost, "dgraph.routing": "auto"}),
+                dg.from_edges(np.array([[1, 2], [2, 3]]), client=client) as g,
+            ):
+                assert read_options(g.topology).cost == CostModel.from_probe(found)
+                assert client.compute(dg.bfs(g, 1).distance.sum()).result() == 3

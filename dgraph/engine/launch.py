@@ -18,7 +18,7 @@ import contextvars
 import secrets
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -34,12 +34,12 @@ from dgraph.engine.spec import Member, RunSpec
 from dgraph.engine.vigil import Vigil
 from dgraph.errors import GraphLostError, OptionError
 from dgraph.events import RunEnded, RunStarted, notify
-from dgraph.topology import Topology
+from dgraph.topology import CostModel, Topology
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["RunResult", "launch", "make_spec", "take", "take_partitions"]
+__all__ = ["RunResult", "launch", "make_spec", "read_options", "take", "take_partitions"]
 
 #: Runs come before other work that waits on the same workers: they hold up all of them.
 PRIORITY = 100
@@ -88,9 +88,27 @@ def make_spec(
         keeps=keeps,
         members=members,
         topology=topology,
-        options=options or Options.read(),
+        options=options or read_options(topology),
         scores=scores,
     )
+
+
+def read_options(topology: Topology) -> Options:
+    """Read the configuration on the client, with costs as a model for this topology.
+
+    Workers could not: what was probed is kept where the client is.
+
+    Examples
+    --------
+    >>> import dask
+    >>> with dask.config.set({"dgraph.cost": "decade"}):
+    ...     read_options(Topology.from_fanouts([2, 2])).cost.relative()
+    (1.0, 10.0)
+    """
+    options = Options.read()
+    if options.cost is None:
+        return options
+    return replace(options, cost=CostModel.of(options.cost, topology))
 
 
 async def launch(client: Client, spec: RunSpec) -> RunResult:
