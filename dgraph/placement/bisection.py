@@ -27,7 +27,7 @@ SMALL, TRIES = 96, 10
 PASSES = 6
 
 #: Cuts between domains are tried so often, unless that makes for more entries than this.
-AGAIN, ENOUGH = 4, 1 << 18
+AGAIN, ENOUGH = 4, 1 << 19
 
 
 def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int32]:

@@ -29,8 +29,9 @@ Array = NDArray[Any]
 #: Supersteps of one generation of hubs, and generations.
 ROUNDS, GENERATIONS = 48, 3
 
-#: A generation ends when fewer than this share of those without a tree have joined one.
-FEW = 1 / 32
+#: A generation ends when no more than this share of those without a tree have joined one, or
+#: when no more than this share of all is left.
+FEW, LAST = 1 / 32, 1 / 256
 
 #: Most trees there may be, as a multiple of those that were wanted.
 MORE = 4
@@ -74,13 +75,15 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
     volume = 8 + 8 * np.diff(links.offsets)
     trees = Trees(np.full(shard.size, -1, np.int32), *np.zeros((2, 0), np.int64))
     hubs = _drawn(shard.order, volume, vol_st)
+    joinable = int((await ctx.allreduce([np.count_nonzero(volume > 8)]))[0])
     for _ in range(GENERATIONS):
         hubs &= volume > 8
         if not await _plant(ctx, shard, trees, hubs, volume, MORE * most):
             break
         for _ in range(ROUNDS):
-            left = shard.num_vertices - int(trees.members.sum())
-            if await _join(ctx, shard, links, trees, volume, 2 * vol_st) <= FEW * left:
+            left = joinable - int(trees.members.sum())
+            joined = await _join(ctx, shard, links, trees, volume, 2 * vol_st)
+            if joined <= FEW * left or left - joined <= LAST * joinable:
                 break
         _first_around(links.offsets, links.targets, trees.tree, shard.rank, hubs)
     return trees
@@ -118,7 +121,7 @@ async def _join(
     total = await ctx.allreduce(wanted)
     chance = np.minimum(room / np.maximum(total, 1), 1.0)
     sums = np.zeros((2, trees.count), np.int64)
-    _admit(wish, volume, chance, _uniform(shard.order + total.sum()), trees.tree, sums)
+    _admit(wish, volume, chance, shard.order, int(total.sum()), trees.tree, sums)
     await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
     joined = ctx.vote.reshape(2, -1)
     trees.volume = trees.volume + joined[0]
@@ -126,19 +129,22 @@ async def _join(
     return int(joined[1].sum())
 
 
-def _drawn(order: Array, volume: Array, vol_st: int) -> Array:
-    """Return which vertices become hubs: by a hash, with the chance ``volume / vol_st``."""
-    drawn: Array = _uniform(order) * vol_st < volume
-    return drawn
-
-
-def _uniform(numbers: Array) -> NDArray[np.float64]:
-    """Return a hash of each number, from 0 to 1."""
-    hashed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+@nb.njit(nogil=True, cache=True)
+def _uniform(number):  # type: ignore[no-untyped-def]
+    """Return a hash of a number, from 0 to 1."""
+    hashed = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
     hashed ^= hashed >> np.uint64(32)
     hashed *= np.uint64(0xD6E8FEB86659FD93)
-    uniform: NDArray[np.float64] = (hashed >> np.uint64(11)).astype(np.float64) / 2.0**53
-    return uniform
+    return np.int64(hashed >> np.uint64(11)) / 2.0**53
+
+
+@nb.njit(nogil=True, cache=True)
+def _drawn(order, volume, vol_st):  # type: ignore[no-untyped-def]
+    """Return which vertices become hubs: by a hash, with the chance ``volume / vol_st``."""
+    drawn = np.zeros(order.size, np.bool_)
+    for v in range(order.size):
+        drawn[v] = _uniform(order[v]) * vol_st < volume[v]
+    return drawn
 
 
 @nb.njit(nogil=True, cache=True)
@@ -165,11 +171,13 @@ def _choose(offsets, targets, tree, volume, room, wish, wanted):  # type: ignore
 
 
 @nb.njit(nogil=True, cache=True)
-def _admit(wish, volume, chance, uniform, tree, sums):  # type: ignore[no-untyped-def]
+def _admit(wish, volume, chance, order, salt, tree, sums):  # type: ignore[no-untyped-def]
     """Let vertices into the trees of their wish, by chance where there is not room for all."""
     for v in range(wish.size):
         t = wish[v]
-        if t >= 0 and uniform[v] < chance[t]:
+        if t < 0:
+            continue
+        if chance[t] >= 1.0 or _uniform(order[v] + salt) < chance[t]:
             tree[v] = t
             sums[0, t] += volume[v]
             sums[1, t] += 1
