@@ -1,0 +1,164 @@
+"""Stages between processes: they end, deliver everything, and wait for no idle link."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+import time
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dgraph.engine.context import Context
+from dgraph.engine.network import Network
+from dgraph.errors import RunError
+from dgraph.exchange.hub import Hub
+from dgraph.exchange.routing.ground import Ground
+from dgraph.exchange.routing.schedule import schedule
+from dgraph.exchange.routing.strategies import STRATEGIES
+from dgraph.exchange.transport.links import PeerLinks, Waker
+from dgraph.exchange.transport.unix import UnixChannel
+from dgraph.shard import Shard
+from dgraph.topology import Topology
+from tests.reference import build, plain
+from tests.test_routing import SHAPES, ground_of
+
+RUN = 7
+
+
+def quiet(superstep: int, waited: Collection[int]) -> None:
+    """Do nothing while waiting."""
+
+
+@contextlib.contextmanager
+def gang(owners: Sequence[int]) -> Iterator[list[PeerLinks]]:
+    """Yield the links of processes that have these slots."""
+    size = max(owners) + 1
+    channels: list[list[UnixChannel]] = [[] for _ in range(size)]
+    for one, other in itertools.combinations(range(size), 2):
+        here, there = socket.socketpair()
+        channels[one].append(UnixChannel(here, other, RUN, f"member {other}"))
+        channels[other].append(UnixChannel(there, one, RUN, f"member {one}"))
+    wakers = [Waker() for _ in range(size)]
+    links = [
+        PeerLinks(RUN, owners, mine, waker, quiet)
+        for mine, waker in zip(channels, wakers, strict=True)
+    ]
+    try:
+        yield links
+    finally:
+        for link, waker in zip(links, wakers, strict=True):
+            link.close()
+            waker.close()
+
+
+def run_apart(
+    program: Any, arguments: Sequence[Any], ground: Ground, name: str, owners: Sequence[int]
+) -> dict[int, Any]:
+    """Run a program on slots of several processes: hubs on threads, joined by sockets."""
+
+    def host(me: int, links: PeerLinks) -> dict[int, Any]:
+        network = Network(ground, name, owners=owners, me=me)
+        slots = [slot for slot, owner in enumerate(owners) if owner == me]
+        programs = {
+            slot: program(Context(slot, len(owners), network), arguments[slot])
+            for slot in slots
+        }
+        return Hub(programs, 1, links).run()
+
+    with gang(owners) as links, ThreadPoolExecutor(len(links)) as pool:
+        made = [pool.submit(host, me, link) for me, link in enumerate(links)]
+        errors = [error for some in made if (error := some.exception(timeout=60))]
+        if errors:
+            raise errors[0]
+        return {slot: value for some in made for slot, value in some.result().items()}
+
+
+@given(
+    shape=st.sampled_from(SHAPES),
+    name=st.sampled_from(sorted(STRATEGIES)),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=40)
+def test_every_stage_ends_and_delivers_under_delays(shape: Any, name: str, seed: int) -> None:
+    """Most slots send nothing most of the time, and some are slow."""
+    rng = np.random.default_rng(seed)
+    topology = Topology.from_shape(shape)
+    slots = topology.slots
+    ground = ground_of(shape, int(rng.integers(topology.height)))
+    owners = np.unique(rng.integers(0, 4, slots), return_inverse=True)[1].tolist()
+    steps = 4
+    sizes = rng.integers(1, 2000, (steps, slots, slots)) * (rng.random((steps, 1, slots)) < 0.3)
+    pauses = 0.002 * (rng.random((steps, slots)) < 0.2)
+
+    async def program(ctx: Context, slot: int) -> None:
+        for step in range(steps):
+            time.sleep(pauses[step, slot])
+            columns = [
+                (np.full(size, 7 * slot),) if size else None for size in sizes[step, slot]
+            ]
+            came = await ctx.alltoall(columns, vote=[slot, 1])
+            assert ctx.vote.tolist() == [slots * (slots - 1) // 2, slots]
+            for source, some in enumerate(came):
+                size = sizes[step, source, slot]
+                assert (0 if some is None else some[0].size) == size
+                assert some is None or set(some[0].tolist()) == {7 * source}
+            most = await ctx.allreduce([slot + step], "max")
+            assert most.tolist() == [slots - 1 + step]
+
+    run_apart(program, range(slots), ground, name, owners)
+
+
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
+def test_combined_messages_arrive_in_other_processes(name: str) -> None:
+    rng = np.random.default_rng(2)
+    graph = plain(*rng.integers(0, 200, (2, 1500)), vertices=np.arange(200))
+    shards = build(graph, 8)
+    ground = ground_of([[2, 2], [3, 1]])
+
+    async def program(ctx: Context, shard: Shard) -> Any:
+        real = np.flatnonzero(shard.rank < shard.num_vertices).astype(np.int32)
+        proxies = real[real >= shard.masters]
+        values = shard.rank[proxies].astype(float) + 0.5
+        met, came = await ctx.reduce(shard, proxies, values, vote=[1], combine="max")
+        assert ctx.vote.tolist() == [8]
+        assert came.tolist() == (shard.rank[met] + 0.5).tolist()
+        copies = np.full(shard.size, -1.0)
+        copies[: shard.masters] = 3.0 * shard.rank[: shard.masters]
+        await ctx.broadcast(shard, copies)
+        assert copies[real].tolist() == (3.0 * shard.rank[real]).tolist()
+        return set(shard.order[met].tolist())
+
+    found = run_apart(program, shards, ground, name, (0, 0, 1, 2, 3, 3, 4, 5))
+    touched = [
+        graph.by_rank[s.rank[s.masters :][s.rank[s.masters :] < graph.n]] for s in shards
+    ]
+    assert set().union(*found.values()) == set(np.concatenate(touched).tolist())
+
+
+@pytest.mark.parametrize("name", ["direct", "aml", "monitor", "tree"])
+def test_an_error_on_a_slot_ends_the_run_in_all_processes(name: str) -> None:
+    async def program(ctx: Context, slot: int) -> None:
+        for step in range(3):
+            await ctx.allgather(np.arange(3))
+            if slot == 5 and step == 1:
+                raise ValueError("broken")
+
+    with pytest.raises(RunError, match="broken"):
+        run_apart(program, range(8), ground_of([[2, 2], [3, 1]]), name, range(8))
+
+
+def test_a_gateway_alone_uses_the_far_link() -> None:
+    ground = ground_of([4, 4, 4])
+    gates = set(ground.gate.tolist())
+    for me in range(12):
+        group = {slot for slot in range(12) if slot // 4 == me // 4}
+        for hop in schedule("monitor", False, ground, tuple(range(12)), me):
+            far = (hop.to | hop.come) - group
+            assert far == (gates - group if me in gates and hop.stage == 1 else set())
