@@ -1,4 +1,4 @@
-"""The command line: ``dgraph run``, ``graph500``, ``generate``, ``topology``.
+"""The command line: ``dgraph run``, ``graph500``, ``generate``, ``placement``, ``topology``.
 
 Exit code 0 only if the work was done. Bad input: one line on stderr that says what to do, and
 exit code 2. Output files appear whole or not at all.
@@ -17,6 +17,7 @@ import pandas as pd
 from pyarrow.lib import ArrowException
 
 import dgraph as dg
+from dgraph.cli_placement import add_placement
 from dgraph.cli_topology import add_topology
 from dgraph.clients import LOCAL
 from dgraph.edges.files import FORMATS
@@ -29,9 +30,7 @@ from dgraph.placement.resolve import NAMED
 __all__ = ["cli", "main"]
 
 Command = Callable[..., None]
-
-#: Rows that are printed when no output file is named.
-SHOWN = 10
+SHOWN = 10  # rows that are printed when no output file is named
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -353,7 +352,8 @@ def generate(
     write_frame(edges, out)
 
 
-add_topology(cli, _client, _with_options(*_CLUSTER_OPTIONS))
+for add in (add_placement, add_topology):
+    add(cli, _client, _with_options(*_CLUSTER_OPTIONS))
 
 
 def main(arguments: list[str] | None = None) -> None:
