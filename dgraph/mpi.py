@@ -20,6 +20,7 @@ other ranks; and a rank that fails lets the others wait for ever.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import logging
@@ -47,6 +48,9 @@ FEWEST = 3
 
 #: Seconds that all workers may take to register.
 ARRIVAL = 120
+
+#: Seconds that a worker may take to answer when the program has ended.
+ANSWER = 5
 
 #: Seconds that the other ranks may take to end after the program.
 END = 15
@@ -168,6 +172,7 @@ class Rank(Worker):
     def __init__(self, *args: Any, mpi_world: World | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         self.mpi_world = mpi_world
+        self.handlers["dgraph_hush"] = _hush
 
     async def close(  # type: ignore[override]
         self,
@@ -176,8 +181,8 @@ class Rank(Worker):
         nanny: bool = False,
         reason: str = "worker-close",
     ) -> str | None:
-        """Close the worker; its threads end with the process, of which Dask need not warn."""
-        logging.getLogger("distributed").setLevel(logging.ERROR)
+        """Close the worker; its threads end with the process."""
+        _hush()
         closed: str | None = await super().close(timeout, False, False, reason)
         return closed
 
@@ -193,7 +198,19 @@ class _Leash(SchedulerPlugin):
     def remove_client(self, scheduler: Any, client: str) -> None:
         """Be told that a client has gone."""
         if client == self._client:
-            scheduler.loop.add_callback(scheduler.close, reason="the program has ended")
+            scheduler.loop.add_callback(self._close, scheduler)
+
+    async def _close(self, scheduler: Any) -> None:
+        hushed = scheduler.broadcast(msg={"op": "dgraph_hush"}, on_error="ignore")
+        with contextlib.suppress(Exception):  # a worker does not answer
+            await asyncio.wait_for(hushed, ANSWER)
+        _hush()
+        await scheduler.close(reason="the program has ended")
+
+
+def _hush() -> None:
+    """Let Dask be silent from now on: it complains of heartbeats into closed connections."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 
 def _import_mpi() -> Any:
