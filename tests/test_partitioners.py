@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import dgraph as dg
 from dgraph.build.strategy import EdgeStrategy
+from dgraph.cli import _main
 from dgraph.engine.pool import run
 from dgraph.errors import DgraphError
 from dgraph.placement import Adp, Fennel, Hierarchy, Metis, TopoX, XTree, core_trees
@@ -511,6 +513,23 @@ def test_an_asynchronous_client_gets_awaitables() -> None:
     table, same = asynchronously(work)
     assert same
     assert sorted(table["vertex"]) == list(range(16))
+
+
+def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid(6).to_csv(tmp_path / "grid.csv", index=False)
+    command = ["placement", "compare", str(tmp_path / "grid.csv")]
+    chosen = ["--fanouts", "2,2", "--only", "hash,hierarchy", "--measure"]
+    assert _main([*command, *chosen]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[:4] == ["placement", "seconds", "cut_top", "cut"]
+    assert [row.split()[0] for row in rows] == ["hash", "hierarchy"]
+    for wrong in (
+        ["--only", "best"],
+        ["--fanouts", "0"],
+        ["--fanouts", "2", "--topology", "x"],
+    ):
+        assert _main([*command, *wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_comparing_measures_what_is_asked(client: Client) -> None:
