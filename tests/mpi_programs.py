@@ -84,6 +84,14 @@ def without_threads() -> None:
             dg.bfs(graph, 0)
 
 
+def too_few() -> None:
+    """Start on ranks that are too few."""
+    only_modules()
+    from dgraph import mpi
+
+    mpi.start()
+
+
 def worker_fails() -> None:
     """Let no worker start."""
     only_modules()

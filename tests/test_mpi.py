@@ -122,13 +122,20 @@ def test_bad_input_is_said_once(any_mpi: Mpi, karate: Path) -> None:
     assert "99" in line
 
 
-@each
-def test_too_few_ranks_are_refused_once(any_mpi: Mpi) -> None:
-    ranks = {"mpich": 2, "openmpi": 1}[any_mpi.name]
-    done = any_mpi.run(ranks, "-m", "dgraph", "--mpi", "run", "cc", "edges.csv")
+@openmpi
+def test_command_on_one_rank_is_refused(any_mpi: Mpi) -> None:
+    done = any_mpi.run(1, "-m", "dgraph", "--mpi", "run", "cc", "edges.csv")
     assert done.returncode == 2
-    assert done.stderr.count("expected at least 3 MPI ranks, for a scheduler, ") == 1
-    assert f"got {ranks}" in done.stderr
+    assert "dgraph: expected at least 3 MPI ranks, for a scheduler, " in done.stderr
+    assert "got 1: start it with mpiexec -n 3" in done.stderr
+
+
+@mpich
+def test_two_ranks_are_refused_once(any_mpi: Mpi) -> None:
+    done = any_mpi.run(2, PROGRAMS, "too_few")
+    assert done.returncode not in (0, None)
+    assert done.stderr.count("OptionError: expected at least 3 MPI ranks") == 1
+    assert "got 2" in done.stderr
 
 
 @openmpi
