@@ -42,8 +42,9 @@ __all__ = ["Hierarchy"]
 
 Array = NDArray[Any]
 
-#: Most core trees that slot 0 distributes, and vertices of a tree where there are fewer.
-MOST_TREES, SMALL_TREE = 1 << 14, 4
+#: Most core trees that slot 0 distributes; where there are fewer, a tree has as many vertices
+#: as one has neighbours on the average: so that a tree has many edges to a few other trees.
+MOST_TREES = 1 << 14
 
 _ALLOWED = {
     "edges": ("source", "2d-in-domain"),
@@ -65,8 +66,9 @@ class Hierarchy:
         over its slots as in a block of a two-dimensional decomposition: more even, but more is
         cut inside domains.
     vol_st : int, optional
-        Volume of a core tree in bytes, ``8 + 8 * degree`` for each vertex. Default: 16 vertices
-        of mean degree, or 1 / 16,384 of the graph; for ``spread="greedy"`` a slot's share.
+        Volume of a core tree in bytes, ``8 + 8 * degree`` for each vertex. Default: as many
+        vertices as there are neighbours of one, or 1 / 16,384 of the graph; for
+        ``spread="greedy"`` a slot's share.
     order : {"grown", "dfs", "bfs", "prim"}
         "grown": all trees at once, on all slots. The others: one tree after the other, on one
         slot that gathers the whole graph; "prim" by the lightest edge.
@@ -206,7 +208,8 @@ class Hierarchy:
         total = 8 * n + 8 * ends
         if self.spread == "greedy":
             return -(-total // slots)
-        trees = min(MOST_TREES, max(n // SMALL_TREE, 16 * slots))
+        small = max(4, round(ends / max(n, 1)))
+        trees = min(MOST_TREES, max(n // small, 16 * slots))
         return -(-total // trees)
 
 

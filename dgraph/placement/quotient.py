@@ -1,7 +1,7 @@
 """The quotient graph: core trees as vertices, the edges between them as weights.
 
 It is gathered on slot 0. Its size does not grow with the graph: there are at most so many trees
-(see `growth`), and of more than `LIMIT` pairs of trees some are drawn, by a hash.
+(see `growth`), and of more than `LIMIT` pairs for each of them some are drawn, by a hash.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["Quotient", "gather_quotient", "make_quotient", "quotient_of"]
 
 Array = NDArray[Any]
 
-#: Pairs of trees that are gathered, about, at most: 6 MiB.
-LIMIT = 1 << 19
+#: Pairs of trees that are gathered for each tree, about, at most.
+LIMIT = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +59,8 @@ async def gather_quotient(
         links.offsets, links.targets, trees.tree, members, trees.count
     )
     total = int((await ctx.allreduce([source.size]))[0])
-    if total > LIMIT:
-        kept = _drawn(source, target, LIMIT / total)
+    if total > LIMIT * trees.count:
+        kept = _drawn(source, target, LIMIT * trees.count / total)
         source, target, count = source[kept], target[kept], count[kept]
     sent: list[Any] = [None] * ctx.slots
     sent[0] = (source, target, count)
