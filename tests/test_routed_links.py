@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dgraph.engine.changes import exchange_changes
 from dgraph.engine.context import Context
 from dgraph.engine.network import Network
 from dgraph.errors import RunError
@@ -25,6 +26,7 @@ from dgraph.exchange.routing.strategies import STRATEGIES
 from dgraph.exchange.transport.links import PeerLinks, Waker
 from dgraph.exchange.transport.unix import UnixChannel
 from dgraph.shard import Shard
+from dgraph.shard.bits import positions, set_bits, words
 from dgraph.topology import Topology
 from tests.reference import build, plain
 from tests.test_routing import SHAPES, ground_of
@@ -80,6 +82,27 @@ def run_apart(
         return {slot: value for some in made for slot, value in some.result().items()}
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_vote_counts_once(shape: Any) -> None:
+    rng = np.random.default_rng(3)
+    slots = Topology.from_shape(shape).slots
+    for _ in range(12):
+        ground = ground_of(shape, int(rng.integers(Topology.from_shape(shape).height)))
+        owners = np.unique(rng.integers(0, 5, slots), return_inverse=True)[1].tolist()
+        for name, backwards in itertools.product(STRATEGIES, (False, True, None)):
+            processes = range(max(owners) + 1)
+            hops = [schedule(name, backwards, ground, tuple(owners), me) for me in processes]
+            own = votes = [1 << 8 * me for me in processes]
+            for stage in zip(*hops, strict=True):
+                known = own if stage[0].fresh else votes
+                votes = [
+                    (known[me] if hop.takes < 0 else known[hop.takes])
+                    + sum(known[other] for other in hop.adds)
+                    for me, hop in enumerate(stage)
+                ]
+            assert set(votes) == {sum(own)}
+
+
 @given(
     shape=st.sampled_from(SHAPES),
     name=st.sampled_from(sorted(STRATEGIES)),
@@ -133,6 +156,19 @@ def test_combined_messages_arrive_in_other_processes(name: str) -> None:
         copies[: shard.masters] = 3.0 * shard.rank[: shard.masters]
         await ctx.broadcast(shard, copies)
         assert copies[real].tolist() == (3.0 * shard.rank[real]).tolist()
+        # every third vertex has changed, and slots mark the proxies of odd rank
+        changed = np.arange(shard.masters, dtype=np.int32)
+        changed = changed[shard.rank[: shard.masters] % 3 == 0]
+        copies[: shard.masters] += 1
+        marks = np.zeros(words(shard.size), np.uint64)
+        set_bits(marks, proxies[shard.rank[proxies] % 2 == 1])
+        told = await exchange_changes(ctx, shard, changed, (copies,), marks, [1])
+        assert ctx.vote.tolist() == [8]
+        assert sorted(told) == proxies[shard.rank[proxies] % 3 == 0].tolist()
+        assert copies[told].tolist() == (3.0 * shard.rank[told] + 1).tolist()
+        marked = np.empty(64 * marks.size, np.int32)
+        marked = marked[: positions(marks, marked)]
+        assert marked.tolist() == np.unique(met[shard.rank[met] % 2 == 1]).tolist()
         return set(shard.order[met].tolist())
 
     found = run_apart(program, shards, ground, name, (0, 0, 1, 2, 3, 3, 4, 5))

@@ -18,6 +18,7 @@ from dgraph.engine.records import ROUTES
 from dgraph.exchange.frame import Array, Frame
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.shard import Shard
+from dgraph.shard.bits import positions, words
 
 __all__ = ["Agreement", "Numbers"]
 
@@ -43,6 +44,15 @@ class Numbers(NamedTuple):
     bases: NDArray[np.int64]
     placed: NDArray[np.int64]
     total: int
+
+    def take_marked(self, marks: NDArray[np.uint64], shard: Shard) -> NDArray[np.int64]:
+        """Return the placed numbers of the proxies that are marked, and clear their bits."""
+        first = words(shard.masters)
+        places = np.empty(64 * (marks.size - first), np.int32)
+        found = places[: positions(marks[first:], places)] + np.int32(64 * first)
+        marks[first:] = 0
+        placed: NDArray[np.int64] = self.placed[found - np.int32(shard.masters)]
+        return placed
 
     @property
     def nbytes(self) -> int:

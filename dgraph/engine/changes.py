@@ -62,6 +62,10 @@ async def exchange_changes(
     int32 array
         Proxies of this slot whose masters have changed.
     """
+    if ctx.gateways is not None:
+        return await ctx.over_gateways(
+            ctx.gateways.changes(shard, changed, values, marks, ctx.ballot(vote), work)
+        )
     frames = []
     for peer in shard.peers:
         places = _places_of(changed, shard, peer)

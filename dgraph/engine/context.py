@@ -12,8 +12,8 @@ until two exchanges later, nor into one that was received.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Sequence
+from typing import Any, TypeVar
 
 import numba as nb
 import numpy as np
@@ -33,6 +33,7 @@ __all__ = ["Context"]
 Array = NDArray[Any]
 Votes = NDArray[np.int64]
 Columns = tuple[Array, ...]
+T = TypeVar("T")
 _NO_VOTE = np.zeros(0, np.int64)
 
 
@@ -72,7 +73,7 @@ class Context:
         self.notes: dict[str, Any] = {}
         self._router = None if network is None else Router(slot, network)
         #: The router, if it may combine what it hands on.
-        self._gateways = self._router if network is not None and network.combine else None
+        self.gateways = self._router if network is not None and network.combine else None
         self._turn = 0
         self._borrowed: list[tuple[Scratch, Array]] = []
         self._buffers: dict[Any, Array] = {}
@@ -85,21 +86,28 @@ class Context:
         work: int | None = None,
     ) -> list[Frame]:
         if self._router is not None:
-            self._turn ^= 1
-            came = await self._router.frames(frames, self._ballot(vote), op, work)
-            self.vote = self._router.vote
-            return came
+            return await self.over_gateways(
+                self._router.frames(frames, self.ballot(vote), op, work)
+            )
         ballot = _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
         delivery: Delivery = await Request(frames, ballot, op, work, self.stage)
         self.vote = delivery.vote
         self._turn ^= 1
         return delivery.frames
 
-    def _ballot(self, vote: Any) -> Votes:
+    def ballot(self, vote: Any) -> Votes:
         """Return a vote as an array, and tell the router what the superstep is called."""
         if self._router is not None:
             self._router.stage = self.stage
         return _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
+
+    async def over_gateways(self, superstep: Awaitable[T]) -> T:
+        """Go through a superstep of the router; return what came, and take its vote over."""
+        assert self._router is not None
+        self._turn ^= 1
+        came = await superstep
+        self.vote = self._router.vote
+        return came
 
     def buffer(self, name: Any, length: int, dtype: Any) -> Array:
         """Return a buffer to fill and send, a different one in every second superstep."""
@@ -200,13 +208,12 @@ class Context:
             apply the values with an operation that is associative and commutative.
         values : array beside them
         """
-        if self._gateways is not None and can_combine(combine, values.dtype):
-            self._turn ^= 1
-            met = await self._gateways.reduce(
-                shard, vertices, values, str(combine), self._ballot(vote), work
+        if self.gateways is not None and can_combine(combine, values.dtype):
+            return await self.over_gateways(
+                self.gateways.reduce(
+                    shard, vertices, values, str(combine), self.ballot(vote), work
+                )
             )
-            self.vote = self._gateways.vote
-            return met
         frames = self._to_owners(shard, vertices, values)
         came = await self._exchange(frames, vote, "sum", work)
         found = [
@@ -262,11 +269,9 @@ class Context:
             Whether the masters' entries stay as they are until two exchanges later, so that
             they can be sent from where they lie.
         """
-        if self._gateways is not None:
-            self._turn ^= 1
-            await self._gateways.broadcast(shard, values, self._ballot(vote), work)
-            self.vote = self._gateways.vote
-            return
+        if self.gateways is not None:
+            sent = self.gateways.broadcast(shard, values, self.ballot(vote), work)
+            return await self.over_gateways(sent)
         frames = []
         for peer, shared in enumerate(shard.shared):
             if shared.size:
@@ -300,11 +305,9 @@ class Context:
             The bitmap over local ids. A peer for which no bit is set is sent nothing and
             takes them for zero.
         """
-        if self._gateways is not None:
-            self._turn ^= 1
-            await self._gateways.broadcast_bits(shard, bits, self._ballot(vote), work)
-            self.vote = self._gateways.vote
-            return
+        if self.gateways is not None:
+            sent = self.gateways.broadcast_bits(shard, bits, self.ballot(vote), work)
+            return await self.over_gateways(sent)
         frames = []
         for peer, shared in enumerate(shard.shared):
             if shared.size:

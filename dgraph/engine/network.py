@@ -77,8 +77,8 @@ class Network:
             self._strategies[name, backwards] = found
         return found
 
-    def hops(self, name: str, backwards: bool) -> tuple[Hop, ...]:
-        """Return the stages of a strategy as this process sees them."""
+    def hops(self, name: str, backwards: bool | None) -> tuple[Hop, ...]:
+        """Return the stages of a strategy as this process sees them; None: both directions."""
         return schedule(name, backwards, self.ground, self._owners, self._me)
 
     @cached_property

@@ -21,6 +21,14 @@ from numpy.typing import NDArray
 from dgraph.engine.agreement import Agreement
 from dgraph.engine.multicast import Multicast, fill, open_bits, pack_bits
 from dgraph.engine.network import AUTO, Network
+from dgraph.engine.news import (
+    News,
+    join_frames,
+    learn,
+    open_news,
+    pack_news,
+    part_frames,
+)
 from dgraph.engine.straight import Straight
 from dgraph.exchange.combining import merge
 from dgraph.exchange.envelope import Parts, open_frames, open_parts, pack_frames, pack_parts
@@ -28,13 +36,17 @@ from dgraph.exchange.frame import Array, Frame
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.shard import Shard
-from dgraph.shard.bits import words
+from dgraph.shard.bits import set_bits, words
 
 __all__ = ["Router"]
 
 Votes = NDArray[np.int64]
 Bits = NDArray[np.uint64]
+Places = NDArray[np.int32]
 _NO_VOTE = np.zeros(0, np.int64)
+
+#: Of messages that only say which vertex is meant.
+NO_VALUES = np.zeros(0, np.int8)
 
 #: What a gateway does with a message takes as long as to scan so many edges.
 HANDLING = 4
@@ -50,13 +62,13 @@ class _Trip:
         self,
         router: Router,
         name: str,
-        backwards: bool,
+        backwards: bool | None,
         ballot: Votes,
         op: str,
         work: int | None,
         before: NDArray[np.int64],
     ) -> None:
-        self.strategy = router.network.strategy(name, backwards)
+        self.strategy = router.network.strategy(name, bool(backwards))
         self.hops = router.network.hops(name, backwards)
         self._ballot = ballot
         self._op = op
@@ -212,6 +224,52 @@ class Router:
                 found = select.take_bits(held[source])
                 bits[word : word + found.size] = found
 
+    async def changes(
+        self,
+        shard: Shard,
+        changed: Places,
+        values: Sequence[Array],
+        marks: Bits | None,
+        ballot: Votes,
+        work: int | None,
+    ) -> Places:
+        """Tell proxies what has changed, and owners what is marked: both at once.
+
+        See :func:`~dgraph.engine.changes.exchange_changes`.
+        """
+        numbers = await self._agreement.numbers(shard)
+        bases = numbers.bases
+        marked = numbers.placed[:0] if marks is None else numbers.take_marked(marks, shard)
+        width = sum(some.dtype.itemsize for some in values)
+        figure = self._figure("changes")
+        name = self.network.choose("changes", True, figure, 4.0 + width, int(bases[-1]))
+        ways = await self._agreement.ways(shard, name)
+        ballot = self._with_figure(ballot, "changes", changed.size + marked.size)
+        before = self._straight.changed(shard, changed, width)
+        before += self._straight.parts(marked, bases, 0)
+        trip = _Trip(self, name, None, ballot, "sum", work, before)
+        held = {self.slot: News(changed, tuple(some[changed] for some in values))}
+        waiting = [Parts(marked, marked)]
+        for hop in trip.hops:
+            branches = ways.branches[hop.stage]
+            told = [
+                frame for branch in branches if (frame := pack_news(self.slot, branch, held))
+            ]
+            parts = _merged(waiting, "or", int(bases[-1]), hop.stage == 0)
+            asked, stay = self._send(parts, bases, hop.stage, trip, bare=True)
+            waiting = [stay] * bool(stay.numbers.size)
+            for frame in await trip.exchange(hop, join_frames(told, asked)):
+                news, more = part_frames(frame)
+                held.update(open_news(news) if news else {})
+                if more:
+                    came = open_parts(Frame(frame.source, self.slot, tuple(more), 0), bases)
+                    waiting.append(Parts(came.numbers, came.numbers))
+        self._end(trip.vote, "changes")
+        if marks is not None:
+            for some in waiting:
+                set_bits(marks, (some.numbers - bases[self.slot]).astype(np.int32))
+        return learn(shard, ways, held, values)
+
     # Stages
 
     async def _direct(
@@ -234,32 +292,34 @@ class Router:
         return out, out.pop(self.slot, [])
 
     def _send(
-        self, parts: Parts, bases: NDArray[np.int64], stage: int, trip: _Trip
+        self,
+        parts: Parts,
+        bases: NDArray[np.int64],
+        stage: int,
+        trip: _Trip,
+        bare: bool = False,
     ) -> tuple[list[Frame], Parts]:
-        """Return the envelopes of a stage, and what stays here."""
+        """Return the envelopes of a stage, without values if bare, and what stays here."""
+        nothing = Parts(parts.numbers[:0], parts.values[:0])
         if not parts.numbers.size:
-            return [], parts
+            return [], nothing
         begin = np.searchsorted(parts.numbers, bases)
         owners = np.flatnonzero(np.diff(begin))
         counts = np.diff(begin)[owners]
         steps = trip.strategy.step(stage, self.slot, owners)
-        if (steps == steps[0]).all():
-            ends = np.concatenate([[0], np.cumsum(counts)])
-            to = int(steps[0])
-            if to == self.slot:
-                return [], parts
-            packed = pack_parts(self.slot, to, parts, owners, ends, bases)
-            return [packed], Parts(parts.numbers[:0], parts.values[:0])
         each = np.repeat(steps, counts)
-        frames, stay = [], Parts(parts.numbers[:0], parts.values[:0])
+        frames, stay = [], nothing
         for to in np.unique(steps).tolist():
-            chosen = each == to
-            some = Parts(parts.numbers[chosen], parts.values[chosen])
+            some = parts
+            if counts.size > 1:
+                chosen = each == to
+                some = Parts(parts.numbers[chosen], parts.values[chosen])
             if to == self.slot:
                 stay = some
                 continue
             ends = np.concatenate([[0], np.cumsum(counts[steps == to])])
-            frames.append(pack_parts(self.slot, to, some, owners[steps == to], ends, bases))
+            sent = Parts(some.numbers, NO_VALUES) if bare else some
+            frames.append(pack_parts(self.slot, to, sent, owners[steps == to], ends, bases))
         return frames, stay
 
     async def _multicast(

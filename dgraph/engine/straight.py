@@ -22,6 +22,9 @@ Counts = NDArray[np.int64]
 #: Bytes of a frame with one column, and of one with two, without what is in them.
 ONE, TWO = (HEADER.size + columns * COLUMN.size for columns in (1, 2))
 
+#: What a shard keeps: for each level and master, the slots of that level that have a proxy.
+HOLDERS = "holders by level"
+
 
 class Straight:
     """Counts, for one slot, frames, messages and bytes by level.
@@ -68,6 +71,22 @@ class Straight:
             for slot, size in sizes
             if size
         )
+
+    def changed(self, shard: Shard, changed: NDArray[np.int32], width: int) -> Counts:
+        """Count values of some masters to all their proxies; frames at most."""
+        holders = shard.derived.get(HOLDERS)
+        if holders is None:
+            holders = np.zeros((self._levels, shard.masters), np.int32)
+            for slot in shard.peers:
+                holders[self._level[slot], shard.shared[slot]] += 1
+            shard.derived[HOLDERS] = holders
+        messages = holders[:, changed].sum(axis=1)
+        peers = np.bincount(
+            [self._level[slot] for slot in shard.peers if shard.shared[slot].size],
+            minlength=self._levels,
+        )
+        frames = np.minimum(messages, peers)
+        return np.array([frames, messages, TWO * frames + messages * (4 + width)], np.int64)
 
     def _count(self, rows: Iterable[tuple[int, int, int]]) -> Counts:
         table = [[0] * self._levels for _ in range(3)]

@@ -18,10 +18,10 @@ class Hop:
         Whether the superstep ends with this stage.
     to, come : frozenset of int
         The processes to send to, and those from which something will come.
-    adds : frozenset of int
-        Those of which the vote is added to the own one.
     takes : int
-        The one whose vote replaces the own one; -1 for none.
+        The process of which the vote replaces the own one; -1 for none.
+    adds : frozenset of int
+        Those of which the vote is added to that.
     fresh : bool
         Begin again with the votes of the own slots.
     """

@@ -47,7 +47,7 @@ def alone(stages: int) -> tuple[Hop, ...]:
 
 @lru_cache(maxsize=64)
 def schedule(
-    name: str, backwards: bool, ground: Ground, owners: tuple[int, ...], me: int
+    name: str, backwards: bool | None, ground: Ground, owners: tuple[int, ...], me: int
 ) -> tuple[Hop, ...]:
     """Return the stages of a strategy as a process sees them.
 
@@ -55,8 +55,8 @@ def schedule(
     ----------
     name : str
         Of the strategy.
-    backwards : bool
-        Whether its ways are gone backwards.
+    backwards : bool or None
+        Whether its ways are gone backwards; None: in both directions at once.
     ground : Ground
     owners : tuple of int
         For each slot the process that has it.
@@ -70,13 +70,16 @@ def schedule(
     >>> [sorted(hop.come) for hop in schedule("monitor", False, ground, (0, 1, 2, 3), 1)]
     [[0], [], [0]]
     """
-    strategy = (BACKWARDS if backwards else STRATEGIES)[name](ground)
+    tables = [STRATEGIES] * (not backwards) + [BACKWARDS] * (backwards is not False)
     processes = max(owners) + 1
     if processes == 1:
-        return alone(strategy.stages)
+        return alone(tables[0][name](ground).stages)
     owner, slots = np.array(owners), np.arange(len(owners))
-    where = positions(strategy, *(some.ravel() for some in np.meshgrid(slots, slots)))
-    links = [_links(owner[a], owner[b]) for a, b in pairwise(where)]
+    links: list[Links] = [set() for _ in range(tables[0][name](ground).stages)]
+    for table in tables:
+        where = positions(table[name](ground), *map(np.ravel, np.meshgrid(slots, slots)))
+        for pairs, (here, there) in zip(links, pairwise(where), strict=True):
+            pairs |= _links(owner[here], owner[there])
     group = ground.groups.group[np.unique(owner, return_index=True)[1]]
     votes = _plan_votes(links, group, processes)
     if votes is None:

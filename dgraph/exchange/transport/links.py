@@ -314,10 +314,10 @@ def _merge(
     ([], array([5]))
     """
     frames: list[Frame] = []
+    if hop is not None and hop.takes >= 0:
+        vote = bundles[hop.takes].vote
     for member, bundle in bundles.items():
         frames += bundle.frames
         if vote.size and (hop is None or member in hop.adds):
             vote = COMBINE_VOTES[op](vote, bundle.vote)
-    if hop is not None and hop.takes >= 0:
-        vote = bundles[hop.takes].vote
     return frames, vote
