@@ -67,6 +67,7 @@ class Network:
         self._owners = tuple(owners) or (0,) * self.slots
         self._me = me
         self._strategies: dict[tuple[str, bool], Strategy] = {}
+        self._hops: dict[tuple[str, bool | None], tuple[Hop, ...]] = {}
         self._chosen: dict[Any, str] = {}
 
     def strategy(self, name: str, backwards: bool) -> Strategy:
@@ -79,7 +80,11 @@ class Network:
 
     def hops(self, name: str, backwards: bool | None) -> tuple[Hop, ...]:
         """Return the stages of a strategy as this process sees them; None: both directions."""
-        return schedule(name, backwards, self.ground, self._owners, self._me)
+        found = self._hops.get((name, backwards))
+        if found is None:
+            found = schedule(name, backwards, self.ground, self._owners, self._me)
+            self._hops[name, backwards] = found
+        return found
 
     @cached_property
     def key(self) -> str:
