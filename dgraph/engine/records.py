@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.exchange.hop import Hop
 from dgraph.exchange.hub import Request
 from dgraph.tables import html
 
@@ -129,21 +130,24 @@ class Recorder:
                     counts[at + levels] += frame.count
                     counts[at + 2 * levels] += frame.nbytes
         times: tuple[float, ...] = (sum(compute.values()), exchange, elapsed)
-        first = next(iter(requests.values()))
-        if first.hop is not None:
-            counts, times = self._add_stage(requests, counts, times)
-            if not first.hop.last:
+        hop = request.hop  # of the last one: the same for all
+        if hop is not None:
+            counts, times = self._add_stage(requests, hop, counts, times)
+            if not hop.last:
                 return
         self._counts.extend(counts)
         self._times.extend(times)
         self._stage.append(self._stages.setdefault(stage, len(self._stages)))
 
     def _add_stage(
-        self, requests: Mapping[int, Request], counts: list[int], times: tuple[float, ...]
+        self,
+        requests: Mapping[int, Request],
+        hop: Hop,
+        counts: list[int],
+        times: tuple[float, ...],
     ) -> tuple[list[int], tuple[float, ...]]:
         """Add a stage to those of the same superstep before it."""
-        hop = next(iter(requests.values())).hop
-        if hop is None or hop.stage == 0:
+        if hop.stage == 0:
             self._pending = [0] * len(counts), (0.0, 0.0, 0.0)
         old_counts, old_times = self._pending
         counts = [a + b for a, b in zip(counts, old_counts, strict=True)]
@@ -152,7 +156,7 @@ class Recorder:
         for request in requests.values():
             if request.before is not None:
                 self._straight += request.before
-        if hop is not None and hop.last:
+        if hop.last:
             self._straight -= np.array(counts, np.int64).reshape(3, -1)
         return counts, times
 

@@ -319,21 +319,23 @@ class Hub:
             for frame in request.frames:
                 inbox.get(frame.target, away).append(frame)
         vote, op = _local_vote(self._requests.values())
-        hop = next(iter(self._requests.values())).hop
+        hop = request.hop  # of the last one: the same for all
         if hop is not None:
             vote = self._known_vote(vote, hop)
         if self._links is not None:
             came, vote = self._links.exchange(self._exchanges, away, vote, op, hop)
             for frame in came:
                 inbox[frame.target].append(frame)
-        self._votes = self._votes[0], vote
+        if hop is not None:
+            self._votes = self._votes[0], vote
         for slot, frames in inbox.items():
             frames.sort(key=_source)
             self._deliveries[slot] = Delivery(frames, vote)
         self._note(began)
         self._tiny = len(self._mine) == 1 or _work(self._requests.values()) < TINY
         self._exchanges += 1
-        self.superstep += hop is None or hop.last
+        if hop is None or hop.last:
+            self.superstep += 1
 
     def _known_vote(self, vote: Votes, hop: Hop) -> Votes:
         """Return the vote with which a stage of a routed superstep begins."""
