@@ -172,6 +172,13 @@ def test_what_is_not_said_is_found_out(
         ("1 1\n1\n1\n", ".graph", ["line 3 "]),
         ("2 1 1\n2 7\n1\n", ".graph", ["vertex 2", "pairs"]),
         ("a b\n", ".graph", ["METIS"]),
+        ("3 5\n2\n1\n\n", ".graph", ["1 edge,", "expected 5", "first line"]),
+        ("4 3\n2 3\n1 3\n", ".graph", ["lists of 2 of its 4 vertices", "cut off"]),
+        ("4 3\n2 3\n1 3\n1 2", ".graph", ["lists of 3 of its 4"]),
+        ("3 2\n2\n1 3\n", ".graph", ["lists of 2 of its 3"]),
+        ("3 2\n2\n1 3\n\n", ".graph", ["vertex 2 lists 3", "vertex 3 does not list 2"]),
+        ("2 1\n2 2\n1\n", ".graph", ["vertex 1 lists 2", "vertex 2 lists 1 less often"]),
+        ("3 2 1\n2 7\n1 9 3 8\n2 8\n", ".graph", ["edge 1 2 weighs 7 at", "and 9 at vertex 2"]),
         (b"\x1f\x8b\x08", ".csv.gz", ["gz", "complete"]),
     ],
 )
@@ -420,6 +427,58 @@ def test_one_graph_in_seven_forms(
         assert arcs["weight"].sum() == 4926
         lightest = arcs[arcs["source"] == first].set_index("target")["weight"]
         assert lightest.loc[first + 11] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "once"),
+    [
+        ("3 1\n2\n1\n", 2, 1),  # the list of vertex 3 is empty, and ends with the file
+        ("3 1\n2\n1\n\n", 2, 1),
+        ("3 2\n2\n3\n\n", 2, 2),  # two arcs, as GAP writes them
+        ("2 2\n1 2\n1\n", 3, 2),  # a loop stands once, and counts
+        ("2 2\n1 1 2\n1\n", 4, 3),  # twice, and counts
+        ("2 1\n1 2\n1\n", 3, 2),  # once, and does not count
+        ("2 2\n2 2\n1 1\n", 4, 2),
+        ("3 2 1\n2 7\n1 7 3 8\n2 8\n", 4, 2),
+        ("0 0\n", 0, 0),
+    ],
+)
+def test_lists_of_metis_that_agree_with_their_first_line(
+    tmp_path: Path, text: str, rows: int, once: int
+) -> None:
+    path = write(tmp_path / "a.graph", text)
+    assert len(read_edges(path)) == rows
+    assert len(open_edges(path, half=True).frame) == once
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda n: st.tuples(
+            st.just(n), st.sets(st.tuples(st.integers(1, n), st.integers(1, n)), max_size=9)
+        )
+    ),
+    st.integers(0, 40),
+    st.booleans(),
+)
+def test_a_file_of_metis_with_a_line_missing_or_a_number_changed_is_refused(
+    folder: Path, graph: tuple[int, set[tuple[int, int]]], at: int, whole: bool
+) -> None:
+    size, drawn = graph
+    edges = sorted({(min(edge), max(edge)) for edge in drawn if edge[0] != edge[1]})
+    near = {v: [sum(e) - v for e in edges if v in e] for v in range(1, size + 1)}
+    lines = [" ".join(map(str, near[v])) for v in near]
+    text = "\n".join([f"{size} {len(edges)}", *lines, ""])
+    assert len(listed(write(folder / "whole.graph", text))) == 2 * len(edges)
+    owner = at % size + 1
+    if not near[owner]:
+        return
+    lines[owner - 1 :] = [] if whole else [" ".join(map(str, near[owner][1:])), *lines[owner:]]
+    lacking = len(edges) * 2 - sum(len(line.split()) for line in lines)
+    if not whole and lacking == len(edges):
+        return  # so many arcs
+    text = "\n".join([f"{size} {len(edges)}", *lines, ""])
+    with pytest.raises(EdgeValueError, match="expected"):
+        listed(write(folder / "cut.graph", text))
 
 
 @pytest.mark.parametrize(

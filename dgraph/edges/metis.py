@@ -2,8 +2,9 @@
 
 The first line says ``vertices edges [format [constraints]]``. The three digits of `format` tell
 whether vertices have sizes, vertices have weights, edges have weights. An edge stands at both
-of its ends; files that do not keep to that occur, so nothing here relies on it. The number of
-edges is taken as a hint only.
+of its ends, with the same weight, and counts once. GAP writes directed graphs in this form: an
+arc stands at its source only, and the number is that of the arcs. A file that is neither is
+cut off or wrong, and is refused.
 """
 
 from __future__ import annotations
@@ -94,7 +95,59 @@ def read_metis(file: File, weighted: bool, half: bool) -> pd.DataFrame:
     frame = _arcs(header, numbers[:found], ends, file)
     if not weighted:
         frame = frame[["source", "target"]]
-    return upper(frame) if half and mirror_sum(frame) == 0 else frame
+    symmetric = mirror_sum(frame) == 0
+    if symmetric and buffer[-1] == 10:
+        lines += 1  # after its end: the list of the last vertex, if that is empty
+    _check_whole(header, frame, lines - 1, symmetric, file)
+    return upper(frame) if half and symmetric else frame
+
+
+def _check_whole(
+    header: Header, frame: pd.DataFrame, lists: int, symmetric: bool, file: File
+) -> None:
+    """Raise unless there is all that the first line says."""
+    if lists < header.vertices:
+        raise EdgeValueError(
+            f"{file.path} has lists of {lists} of its {header.vertices} vertices, expected one "
+            "line for each: is it cut off?"
+        )
+    if len(frame) == header.edges:  # arcs, each once
+        return
+    if not symmetric:
+        raise EdgeValueError(
+            f"{_one_sided(frame)} in {file.path}, expected every edge at both of its ends: "
+            "repair the file, or write it as an edge list"
+        )
+    # Loops, which METIS does not know, stand there once or twice, and count or do not.
+    loops = int((frame["source"] == frame["target"]).sum())
+    if 2 * header.edges not in {len(frame) + count for count in (-loops, 0, loops)}:
+        found = (len(frame) + loops) // 2
+        raise EdgeValueError(
+            f"{file.path} has {found} edge{'s' * (found != 1)}, expected {header.edges} as its "
+            "first line says: is it cut off?"
+        )
+
+
+def _one_sided(frame: pd.DataFrame) -> str:
+    """Say which edge stands at one of its ends only, or has another weight at the other.
+
+    >>> _one_sided(pd.DataFrame({"source": [1, 2, 2], "target": [2, 1, 3]}))
+    'vertex 2 lists 3, but vertex 3 does not list 2'
+    """
+    keys = list(frame.columns)
+    back = frame.rename(columns={"source": "target", "target": "source"})
+    numbered = [each.assign(copy=each.groupby(keys).cumcount()) for each in (frame, back)]
+    both = numbered[0].merge(numbered[1], "left", [*keys, "copy"], indicator=True)
+    here = frame[(both["_merge"] == "left_only").to_numpy()].iloc[0]
+    source, target = int(here["source"]), int(here["target"])
+    there = back[(back["source"] == source) & (back["target"] == target)]
+    if "weight" in frame and len(there) and here["weight"] not in there["weight"].to_list():
+        return (
+            f"the edge {source} {target} weighs {here['weight']:g} at vertex {source} and "
+            f"{there['weight'].iloc[0]:g} at vertex {target}"
+        )
+    less = f"lists {source} less often" if len(there) else f"does not list {source}"
+    return f"vertex {source} lists {target}, but vertex {target} {less}"
 
 
 @njit(nogil=True, cache=True)
