@@ -44,7 +44,8 @@ async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> S
     Raises
     ------
     EdgeValueError
-        On every slot alike: names an edge whose weight is negative, or 0.
+        On every slot alike: names an edge whose weight is negative, or 0; or all weights
+        together, and with them perhaps the length of a path, are more than a float64 holds.
     """
     if "weights" not in shard.derived:
         shard.derived["weights"] = _facts(shard)
@@ -53,6 +54,11 @@ async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> S
     if least < 0 or (positive and least == 0):
         await _refuse(ctx, shard, least, positive)
     weight, arcs, squares = everywhere[:, 1:].sum(axis=0)
+    if not np.isfinite(weight):
+        raise EdgeValueError(
+            "expected weights that together are at most 1.8e308, so that no length of a path "
+            "overflows, got more; divide them all by a number"
+        )
     return Scale(int(arcs), float(weight / max(np.sqrt(arcs * squares), 1.0)))
 
 
@@ -61,13 +67,10 @@ def _facts(shard: Shard) -> NDArray[np.float64]:
     weights = shard.out.weights
     assert weights is not None
     degrees = np.diff(shard.out.offsets).astype(np.float64)
+    with np.errstate(over="ignore"):
+        total = weights.sum(dtype=np.float64)
     return np.array(
-        [
-            weights.min(initial=np.inf),
-            weights.sum(dtype=np.float64),
-            weights.size,
-            np.dot(degrees, degrees),
-        ]
+        [weights.min(initial=np.inf), total, weights.size, np.dot(degrees, degrees)]
     )
 
 

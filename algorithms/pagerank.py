@@ -41,6 +41,7 @@ from dgraph.arguments import as_values, flag, integer, number, optional_number
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
+from dgraph.errors import EdgeValueError
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.shard import Adjacency, Shard
 from dgraph.shard.rows import rows_of
@@ -107,9 +108,15 @@ async def pagerank_slot(
         np.zeros(shard.size, np.int64 if weights is None else np.float64) for _ in range(2)
     )
     change, dangling, converged = 0, share_all(s, weights, shares), False
+    faint = np.count_nonzero(np.isinf(s.inverse))
     for round_ in range(max_iter):
-        await ctx.broadcast(shard, shares, vote=(change, dangling), stays=True)
-        change, dangling = ctx.vote.tolist()
+        await ctx.broadcast(shard, shares, vote=(change, dangling, faint), stays=True)
+        change, dangling, all_faint = ctx.vote.tolist()
+        if all_faint:
+            raise EdgeValueError(
+                "expected weights whose sum at a vertex is 0 or at least 5.6e-309, got less at "
+                f"{all_faint} vertices; multiply them all by a number"
+            )
         if tol is not None and round_ > 0 and change / GRID < tol:
             converged = True
             break
@@ -139,7 +146,8 @@ def _inverse_strength(out: Adjacency, weights: Array | None) -> Floats:
     """Return 1 / s(v) of every master v, 0 where s(v) is 0."""
     counts = np.diff(out.offsets).astype(np.float64)
     strength = counts if weights is None else row_sums(out.offsets, out.weights)
-    return np.divide(1, strength, out=np.zeros_like(strength), where=strength > 0)
+    with np.errstate(over="ignore"):  # it is refused
+        return np.divide(1, strength, out=np.zeros_like(strength), where=strength > 0)
 
 
 @nb.njit(nogil=True, cache=True)
@@ -246,7 +254,8 @@ def pagerank(
     VertexNotFoundError
         If `personalization` or `dangling` names something that is not a vertex.
     EdgeValueError
-        If an edge has a negative weight; names it.
+        If an edge has a negative weight; names it. If weights are so large or so small that
+        their sum at a vertex, or its inverse, is no finite number.
 
     Warns
     -----
@@ -298,4 +307,5 @@ def _as_portions(values: Any, dtype: str, name: str) -> Portions | None:
     if values is None:
         return None
     ids, numbers = as_values(values, dtype, name)
+    numbers = numbers / numbers.max()  # so that their sum does not overflow
     return ids, numbers / math.fsum(numbers)

@@ -311,7 +311,7 @@ def as_values(values: Any, dtype: str, name: str) -> tuple[Ids, NDArray[np.float
             f"{name} gives vertex {keys[wrong[0]]!r} the value {array[wrong[0]]:g}, expected "
             "finite numbers from 0 on"
         )
-    if not array.sum() > 0:
+    if not array.max(initial=0) > 0:
         raise OptionError(f"the values of {name} add up to 0, expected at least one above 0")
     return ids, array
 

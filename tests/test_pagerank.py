@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgraph.algorithms.pagerank import Portions, pagerank_slot
+from dgraph.algorithms.pagerank import Portions, _as_portions, pagerank_slot
 from dgraph.errors import EdgeValueError, VertexNotFoundError
 from tests import oracles
 from tests.harness import Steps, frame_of
@@ -117,3 +117,29 @@ def test_an_unknown_vertex_in_personalization_is_named() -> None:
     graph = plain([1, 2], [2, 3])
     with pytest.raises(VertexNotFoundError, match="77"):
         rank(build(graph, 2), 0.85, (as_ids([1, 77]), np.array([0.5, 0.5])))
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.parametrize(
+    ("weight", "message"), [(1e-309, "at least 5.6e-309"), (1e308, "1.8e308")]
+)
+def test_weights_at_the_ends_of_float64_are_refused(
+    weight: float, message: str, slots: int
+) -> None:
+    shards = build(plain([2, 2], [1, 3], np.full(2, weight)), slots)
+    with pytest.raises(EdgeValueError, match=message):
+        rank(shards)
+
+
+@pytest.mark.parametrize("weight", [1e-307, 4e307])
+def test_weights_near_them_are_as_any_others(weight: float) -> None:
+    found, wanted = (
+        rank(build(plain([2, 2], [1, 3], np.full(2, some)), 2)) for some in (weight, 1.0)
+    )
+    np.testing.assert_allclose(found["rank"], wanted["rank"], rtol=1e-12)
+
+
+def test_values_of_any_size_are_portions() -> None:
+    ids, numbers = _as_portions({1: 1e308, 2: 1e308}, "int64", "personalization") or ((), ())
+    assert len(ids) == 2
+    assert list(numbers) == [0.5, 0.5]
