@@ -31,6 +31,7 @@ __all__ = [
     "optional_flag",
     "optional_integer",
     "optional_number",
+    "slot_counts",
 ]
 
 
@@ -162,6 +163,31 @@ def optional_number(
 ) -> float | None:
     """Return an argument that is a number and may be left out; see :func:`number`."""
     return None if value is None else number(name, value, low, above=above, also=" or None")
+
+
+def slot_counts(slots: Any, virtual_slots: Any) -> None:
+    """Check what a user says of slots.
+
+    Raises
+    ------
+    OptionError
+        If one of the two is no number of slots, or if both are given.
+
+    Examples
+    --------
+    >>> slot_counts(1, 2)
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.OptionError: slots must be left out where virtual_slots is given, or the \
+other way round, not slots=1 with virtual_slots=2
+    """
+    optional_integer("slots", slots, 1)
+    optional_integer("virtual_slots", virtual_slots, 1)
+    if slots is not None and virtual_slots is not None:
+        raise OptionError(
+            "slots must be left out where virtual_slots is given, or the other way round, not "
+            f"slots={slots} with virtual_slots={virtual_slots}"
+        )
 
 
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str:

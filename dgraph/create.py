@@ -55,7 +55,8 @@ def from_edges(
         True: the third column of an array, the entries of a matrix, the weights of a file or of
         a networkx graph. Default: all edges weigh 1, further columns are ignored.
     directed : bool, optional
-        Whether edges have a direction. Default: as a networkx graph says of itself, else False.
+        Whether edges have a direction. Default, None: as a networkx graph or the properties of
+        an LDBC file say, else False; True or False that contradicts them is an error.
     vertices : frame, Series, array or list, optional
         All vertices, isolated ones included: an edge to any other is an error. Default: the ids
         that occur in edges, and those of a matrix or networkx graph.
@@ -65,8 +66,10 @@ def from_edges(
     self_loops : {"keep", "drop", "error"}
     nulls : {"error", "drop"}
         What becomes of an edge that lacks an id, or whose weight is NaN.
-    placement : {"degree", "hash", "chunk"}, object of `dgraph.placement`, or frame
-        Which slot owns a vertex; a frame has columns vertex and slot. Never changes a result.
+    placement : str, object of `dgraph.placement`, or frame
+        Which slot owns a vertex: "degree", "hash", "chunk", "2d", "hierarchy", "metis",
+        "fennel", "xtree", "adp" or "topox", see `dgraph.placement`; a frame has columns vertex
+        and slot. Never changes a result.
     topology : Topology, path or text, optional
         The domain tree over the slots; or a description of the hosts in any format of
         `dgraph.topology.sources`, which is matched to the workers by name. Default, and
@@ -74,7 +77,8 @@ def from_edges(
     slots : int, optional
         Use only so many slots. Default: every thread of every worker is one.
     virtual_slots : int, optional
-        Run so many slots on whatever threads there are, one after another if need be.
+        Run so many slots on whatever threads there are, one after another if need be; not with
+        `slots`.
     client : distributed.Client, optional
         Default: the current one, else a cluster is started in this process and kept.
 

@@ -16,7 +16,7 @@ from dask.delayed import delayed
 from distributed import Client
 from numpy.typing import NDArray
 
-from dgraph.arguments import optional_integer
+from dgraph.arguments import slot_counts
 from dgraph.clients import find_client, look_and_make
 from dgraph.edges.chunk import ChunkSpec, EdgeChunk, make_chunk
 from dgraph.edges.inputs import EdgeInput, edge_input
@@ -82,8 +82,7 @@ client
     >>> estimate((2**20, 2**24), slots=2).to_dict()
     {0: 90177544, 1: 90177544}
     """
-    optional_integer("slots", slots, 1)
-    optional_integer("virtual_slots", virtual_slots, 1)
+    slot_counts(slots, virtual_slots)
     client = find_client(client)
     counts = _counts(edges_or_counts)
 

@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeVar
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future
 
-from dgraph.arguments import choice, optional_integer
+from dgraph.arguments import choice, slot_counts
 from dgraph.build.program import build
 from dgraph.build.spec import BuildSpec
 from dgraph.build.strategy import EdgeStrategy, Strategy, name_of
@@ -135,8 +135,7 @@ def check_slots(slots: Any, virtual_slots: Any, topology: Any = None) -> Topolog
         ...
     dgraph.errors.OptionTypeError: slots must be an integer from 1 on or None, not 1.5
     """
-    optional_integer("slots", slots, 1)
-    optional_integer("virtual_slots", virtual_slots, 1)
+    slot_counts(slots, virtual_slots)
     return as_topology(topology)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import dgraph as dg
 from dgraph.arguments import choice, flag, integer, number
 from dgraph.errors import OptionError, OptionTypeError
+from dgraph.placement.resolve import NAMED
 from tests.clusters import cluster
 
 EDGES = pd.DataFrame({"source": [1, 2, 3], "target": [2, 3, 1], "weight": [1.0, 2.0, 3.0]})
@@ -141,6 +143,7 @@ def test_numpy_scalars_are_as_good_as_pythons(
         {"virtual_slots": 1.5},
         {"virtual_slots": "4"},
         {"virtual_slots": -1},
+        {"slots": 1, "virtual_slots": 2},
         {"topology": [2, 2]},
         {"duplicates": "mean"},
         {"duplicates": None},
@@ -154,6 +157,20 @@ def test_a_wrong_option_of_from_edges_is_one_sentence(
 ) -> None:
     with pytest.raises(OptionError, match=f"{next(iter(options))} must be"):
         dg.from_edges(EDGES, client=client, **options)
+
+
+def test_slots_and_virtual_slots_are_not_for_one_graph(client: Client) -> None:
+    both: dict[str, Any] = {"slots": 1, "virtual_slots": 2, "client": client}
+    for call in (dg.from_edges, dg.estimate):
+        with pytest.raises(OptionError, match="slots=1 with virtual_slots=2"):
+            call(EDGES, **both)
+    with pytest.raises(OptionError, match="slots=1 with virtual_slots=2"):
+        dg.load("nowhere", **both)
+
+
+def test_the_docstring_names_every_placement() -> None:
+    told = (dg.from_edges.__doc__ or "").partition("placement :")[2].partition("topology :")[0]
+    assert re.findall('"(.*?)"', told) == [*NAMED]
 
 
 def test_numpy_scalars_make_graphs(client: Client) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import dgraph
 from dgraph.config import Options
+from dgraph.placement.resolve import NAMED
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text()
@@ -42,6 +43,10 @@ def test_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_links_lead_somewhere() -> None:
     targets = re.findall(r"\]\((?!http)([^)#]+)\)", TEXT)
     assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_every_placement_is_in_the_table() -> None:
+    assert re.findall(r'^\| `"(\w+)"` \|', TEXT, flags=re.MULTILINE) == [*NAMED]
 
 
 def flat(tree: dict[str, Any], above: str) -> dict[str, Any]:
