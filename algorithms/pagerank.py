@@ -107,7 +107,8 @@ async def pagerank_slot(
     shares, following = (
         np.zeros(shard.size, np.int64 if weights is None else np.float64) for _ in range(2)
     )
-    change, dangling, converged = 0, share_all(s, weights, shares), False
+    rounds, converged = max_iter, False
+    change, dangling = 0, share_all(s, weights, shares)
     faint = np.count_nonzero(np.isinf(s.inverse))
     for round_ in range(max_iter):
         await ctx.broadcast(shard, shares, vote=(change, dangling, faint), stays=True)
@@ -118,14 +119,14 @@ async def pagerank_slot(
                 f"{all_faint} vertices; multiply them all by a number"
             )
         if tol is not None and round_ > 0 and change / GRID < tol:
-            converged = True
+            rounds, converged = round_, True
             break
         change, dangling = pull(rows, weights, alpha, dangling / GRID, shares, s, following)
         shares, following = following, shares
     else:
         change = int((await ctx.allreduce((change,)))[0])
         converged = tol is None or change / GRID < tol
-    ctx.notes["converged"] = converged
+    ctx.notes |= {"converged": converged, "rounds": rounds}
     return {"rank": Plain(s.rank)}
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 from pyarrow.lib import ArrowException
 
 import dgraph as dg
+from dgraph.cli_messages import complain, warn_in_lines
 from dgraph.cli_placement import add_placement
 from dgraph.cli_topology import add_topology
 from dgraph.clients import LOCAL
@@ -358,7 +359,9 @@ for add in (add_placement, add_topology):
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; the entry point of the ``dgraph`` command."""
-    sys.exit(_main(arguments))
+    with warn_in_lines():
+        code = _main(arguments)
+    sys.exit(code)
 
 
 def _main(arguments: list[str] | None) -> int:
@@ -374,12 +377,12 @@ def _main(arguments: list[str] | None) -> int:
         click.echo(error.format_message())
         return 2
     except click.ClickException as error:
-        return _complain(error.format_message())
+        return complain(error.format_message())
     except (KeyboardInterrupt, click.Abort):
         click.echo("dgraph: interrupted", err=True)
         return 130
     except (DgraphError, OSError, ArrowException) as error:
-        return _complain(str(error))
+        return complain(str(error))
     return code or 0
 
 
@@ -391,9 +394,3 @@ def _join_ranks(arguments: list[str]) -> None:
         command.ignore_unknown_options = command.allow_extra_args = True
         found = command.make_context("any", list(arguments), resilient_parsing=True).params
         dg.mpi.start(threads=found["threads"] or 1, interface=group.params["interface"])
-
-
-def _complain(message: str) -> int:
-    """Say in one line what is wrong."""
-    click.echo("dgraph: " + " ".join(message.split()), err=True)
-    return 2

@@ -11,6 +11,7 @@ __all__ = [
     "ConfigurationWarning",
     "ConvergenceWarning",
     "DgraphError",
+    "DgraphWarning",
     "EdgeTypeError",
     "EdgeValueError",
     "GraphLostError",
@@ -91,17 +92,21 @@ class TopologyFileError(TopologyError, FileNotFoundError):
         return str(self.args[0]) if self.args else ""
 
 
-class ConvergenceWarning(UserWarning):
+class DgraphWarning(UserWarning):
+    """Base class of all warnings that dgraph gives."""
+
+
+class ConvergenceWarning(DgraphWarning):
     """An iteration stopped at its limit before it met its tolerance."""
 
 
-class ConfigurationWarning(UserWarning):
+class ConfigurationWarning(DgraphWarning):
     """A key of the configuration has no effect, because it is not known."""
 
 
-class PrecisionWarning(UserWarning):
+class PrecisionWarning(DgraphWarning):
     """Weights are not what was given: float64 does not hold them."""
 
 
-class TopologyWarning(UserWarning):
+class TopologyWarning(DgraphWarning):
     """A topology was read, but its description is not complete or not consistent."""

@@ -117,9 +117,10 @@ def _warned(found: tuple[RunRecord, DataFrame]) -> DataFrame:
     """Return a result; warn, where the user can see it, if an iteration has not converged."""
     record, frame = found
     if not record.converged:
+        rounds = record.notes["rounds"]
         warnings.warn(
-            f"{record.algorithm} did not meet its tolerance in {record.supersteps} supersteps; "
-            "raise max_iter or tol",
+            f"{record.algorithm} did not meet its tolerance in {rounds} "
+            f"round{'s' * (rounds != 1)}: raise max_iter or tol (--max-iter, --tol)",
             ConvergenceWarning,
             stacklevel=6,
         )

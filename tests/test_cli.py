@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,19 +18,23 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import dgraph as dg
 from dgraph.cli import cli, main
+from dgraph.cli_messages import warn_in_lines
 
 pytestmark = pytest.mark.limit(180)
 
 
-def dgraph(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def dgraph(
+    *arguments: str, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "dgraph", *arguments],
         capture_output=True,
         text=True,
         timeout=150,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **environment},
         check=False,
     )
 
@@ -90,6 +95,26 @@ def test_cores_triangles_and_strong_components(karate: Path, tmp_path: Path) -> 
     command = ["run", "scc", str(karate), "--directed", "--out", str(out)]
     assert CliRunner().invoke(cli, command).exit_code == 0
     assert pd.read_csv(out)["component"].nunique() == 34  # every edge leads to a larger vertex
+
+
+def test_warnings_are_one_line_each(tmp_path: Path) -> None:
+    (tmp_path / "e.el").write_text("1 2\n2 3\n")
+    (tmp_path / "config.yaml").write_text("dgraph: {rooting: direct}")
+    options = ["--max-iter", "1", "--tol", "1e-20"]
+    done = dgraph("run", "pagerank", "e.el", *options, cwd=tmp_path, DASK_CONFIG=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    key, rounds = done.stderr.splitlines()
+    assert re.fullmatch("dgraph: dgraph.rooting is no key .*", key)
+    assert re.fullmatch("dgraph: pagerank did .* in 1 round: .*--max-iter.*", rounds)
+
+
+def test_warnings_of_others_stay_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings(record=True) as caught, warn_in_lines():
+        warnings.simplefilter("always")
+        warnings.warn("one\nof two", dg.ConvergenceWarning, stacklevel=1)
+        warnings.warn("theirs", stacklevel=1)
+    assert [str(warning.message) for warning in caught] == ["theirs"]
+    assert capsys.readouterr().err == "dgraph: one of two\n"
 
 
 def test_writes_csv_with_empty_missing_values(karate: Path, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ LAYERS = [
     "graph500",
     "__init__",
     "job",
-    "cli_placement cli_topology",
+    "cli_messages cli_placement cli_topology",
     "cli demo __main__",
 ]
 
