@@ -117,7 +117,7 @@ def _warned(found: tuple[RunRecord, DataFrame]) -> DataFrame:
     """Return a result; warn, where the user can see it, if an iteration has not converged."""
     record, frame = found
     if not record.converged:
-        rounds = record.notes["rounds"]
+        rounds = record.notes.get("rounds", record.supersteps)
         warnings.warn(
             f"{record.algorithm} did not meet its tolerance in {rounds} "
             f"round{'s' * (rounds != 1)}: raise max_iter or tol (--max-iter, --tol)",
