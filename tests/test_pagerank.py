@@ -87,14 +87,18 @@ def test_networkx_agrees(directed: bool, weighted: bool) -> None:
 def test_one_superstep_a_round() -> None:
     steps = Steps()
     found = rank(build(plain([1, 2, 3], [2, 3, 1]), 2), 0.85, None, 20, None, observer=steps)
-    assert found.attrs == {"converged": True}
+    assert found.attrs == {"converged": True, "rounds": 20}
     assert steps.stages == ["ranks"] * 21  # the last says what the last round has changed
 
 
 def test_says_that_it_has_not_converged() -> None:
     shards = build(plain([1, 2, 3, 3], [2, 3, 1, 4], directed=True), 2)
-    assert rank(shards, 0.85, None, 3, 1e-12).attrs == {"converged": False}
-    assert rank(shards, 0.85, None, 300, 1e-12).attrs == {"converged": True}
+    assert rank(shards, 0.85, None, 3, 1e-12).attrs == {"converged": False, "rounds": 3}
+    found = rank(shards, 0.85, None, 300, 1e-12).attrs
+    assert found["converged"]
+    fewest = found["rounds"]
+    assert rank(shards, 0.85, None, fewest, 1e-12).attrs == found
+    assert not rank(shards, 0.85, None, fewest - 1, 1e-12).attrs["converged"]
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
