@@ -374,6 +374,23 @@ def test_paths(tmp_path: Path) -> None:
     assert rows_of(edge_input(tmp_path / "e.parquet", "u", "target", "w")) == ROWS
 
 
+def test_messages_about_files_name_columns_as_the_header_does(tmp_path: Path) -> None:
+    csv = tmp_path / "nan.csv"
+    csv.write_text("source,target,w\n1,2,0.5\n2,3,\n")
+    advice = r'or pass nulls="drop" \(--nulls drop\)$'
+    for weight in ("w", True):
+        with pytest.raises(EdgeValueError, match=f"row 1 .*, column 'w': .*{advice}"):
+            rows_of(edge_input(csv, weight=weight))
+    assert rows_of(edge_input(csv)) == [(1, 2), (2, 3)]
+    csv.write_text("km,to,from\n1,2,\n2,3,4\n")
+    for name in (None, "km"):
+        with pytest.raises(EdgeValueError, match=r"row 0 .*, column 'from'"):
+            rows_of(edge_input(csv, "from", "to", name))
+    csv.write_text("1,2,0.5\n2,3,\n")  # no header
+    with pytest.raises(EdgeValueError, match=r"row 1 .*, column 'weight'"):
+        rows_of(edge_input(csv, weight=True))
+
+
 def test_paths_of_self_describing_files(shared: Path) -> None:
     data = shared / "data"
     karate = edge_input(data / "lagraph" / "karate.mtx")

@@ -59,7 +59,7 @@ async def _raise_parallel(
     arrow = "->" if spec.directed else "-"
     raise EdgeValueError(
         f"expected no parallel edges, got {found} that repeat another one, such as "
-        f"{first} {arrow} {second}; pass duplicates='min' or another policy"
+        f"{first} {arrow} {second}; pass duplicates='min' or another policy (--duplicates)"
     )
 
 

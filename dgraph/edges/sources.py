@@ -61,6 +61,8 @@ class EdgeSource:
         Of which each returns a partition of `frame`; empty if Dask reads the files.
     chosen : mapping of str to str
         What was decided of separator, header and ids, and why.
+    names : tuple of str
+        What the header of the first file calls the columns of `frame`; empty: it has none.
     """
 
     frame: dd.DataFrame
@@ -69,6 +71,7 @@ class EdgeSource:
     directed: bool | None = None
     readers: Sequence[Callable[[], Any]] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
     def parts(self) -> list[Any]:
         """Return Dask delayed objects of the partitions, or of the errors of reading them."""
@@ -185,7 +188,16 @@ def _open_text(
     told = "; ".join(f"{what}: {why}" for what, why in chosen.items())
     notify(Note(f"{files[0].path}: {told}"))
     frame = _frame(readers, empty(plan, has_weight))
-    return EdgeSource(frame, vertices, readers=readers, chosen=chosen)
+    names = _names(filled[0], has_weight)
+    return EdgeSource(frame, vertices, readers=readers, chosen=chosen, names=names)
+
+
+def _names(layout: Layout, has_weight: bool) -> tuple[str, ...]:
+    """Return what the header calls source, target and weight, or nothing."""
+    columns = layout.columns[: 2 + has_weight]
+    if max(columns) >= len(layout.names):
+        return ()
+    return tuple(layout.names[at] for at in columns)
 
 
 def _choices(files: Sequence[File], layouts: Sequence[Layout]) -> dict[str, str]:

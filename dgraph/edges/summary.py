@@ -86,7 +86,7 @@ def combine(
     Traceback (most recent call last):
         ...
     dgraph.errors.EdgeValueError: 2 edges have a missing id or weight, the first in row 1 \
-(counted from 0), column 'target': fill them in, or pass nulls="drop"
+(counted from 0), column 'target': fill them in, or pass nulls="drop" (--nulls drop)
     """
     both = [*receipts, *vertices]
     for receipt in both:
@@ -94,7 +94,7 @@ def combine(
             raise receipt.error
     _check_kinds(both)
     if nulls == "error":
-        remedy = 'fill them in, or pass nulls="drop"'
+        remedy = 'fill them in, or pass nulls="drop" (--nulls drop)'
         _check_nulls(receipts, "edges have a missing id or weight", remedy)
         _check_nulls(vertices, "vertices have a missing id", "fill them in or drop them")
     _check_infinite(receipts)
@@ -179,7 +179,7 @@ def _check_loops(receipts: Sequence[Receipt]) -> None:
         first = next(receipt.first_loop for receipt in receipts if receipt.self_loops)
         raise EdgeValueError(
             f"{_count(count, 'edges are self-loops')}, the first at vertex {first!r}: remove "
-            'them, or pass self_loops="drop" or "keep"'
+            'them, or pass self_loops="drop" or "keep" (--self-loops)'
         )
 
 
