@@ -303,8 +303,8 @@ def _from_path(files: Files, wanted: _Wanted) -> EdgeInput:
         wanted = replace(wanted, directed=found.directed)
     read = _from_source(found, wanted, str(form))
     if found.names:  # messages call columns what the user does
-        names = (*found.names, "weight")[:3]
-        read = replace(read, spec=replace(read.spec, names=names))
+        first, second, third = (*found.names, "weight")[:3]
+        read = replace(read, spec=replace(read.spec, names=(first, second, third)))
     if found.vertices is None:
         return read
     return replace(read, vertices=[vertex_input(found.vertices)])
