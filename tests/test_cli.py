@@ -181,6 +181,8 @@ def test_a_broken_parquet_file_is_one_line(tmp_path: Path) -> None:
     done = dgraph("run", "cc", "edges.parquet", cwd=tmp_path)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "edges.parquet is no valid parquet file: write" in done.stderr
+    assert "--input-format" in done.stderr
 
 
 @pytest.mark.parametrize(

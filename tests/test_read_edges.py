@@ -339,6 +339,19 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
     assert len(open_edges([plain, weighted], weighted=False).frame) == 2
 
 
+@pytest.mark.parametrize("damage", ["", "1,2\n3,4\n", "cut", "footer"])
+def test_a_parquet_file_that_is_none_is_named(tmp_path: Path, damage: str) -> None:
+    pd.DataFrame({"source": [1, 2], "target": [2, 3]}).to_parquet(tmp_path / "a.parquet")
+    whole = (tmp_path / "a.parquet").read_bytes()
+    damaged = {"cut": whole[:-100], "footer": whole[:-60] + b"\xff" * 40 + whole[-20:]}
+    data = damaged.get(damage, damage.encode())
+    write(tmp_path / "b.parquet", data)
+    write(tmp_path / "c.parquet.gz", gzip.compress(data))
+    for path, name in ((tmp_path / "[ab]*", "b.parquet"), (tmp_path / "c*", "c.parquet.gz")):
+        with pytest.raises(EdgeValueError, match=f"{name} is no valid parquet file: write"):
+            read_edges(path).compute()
+
+
 def test_parquet_keeps_its_columns_unless_some_are_selected(tmp_path: Path) -> None:
     frame = pd.DataFrame({"when": [1, 2], "u": ["a", "b"], "v": ["b", "c"], "w": [0.5, 1]})
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dask.dataframe as dd
@@ -28,14 +29,10 @@ def open_parquet(
     Selected columns are named source, target and weight, in this order.
     """
     if any(file.codec for file in files):
-        frame: dd.DataFrame = dd.from_map(_read_whole, files)
+        meta = _read_whole(files[0]).iloc[:0]
+        frame: dd.DataFrame = dd.from_map(_read_whole, files, meta=meta)
     else:
-        frame = dd.read_parquet(
-            [file.url() for file in files],
-            storage_options=dict(storage_options or {}) or None,
-            split_row_groups="adaptive",
-            blocksize=_PART,
-        )
+        frame = _read_parts(files, storage_options)
     if columns is None:
         return frame
     if isinstance(columns, str) or len(columns) not in (2, 3):
@@ -46,6 +43,38 @@ def open_parquet(
     names = [_name(column, list(frame.columns)) for column in columns]
     selected: dd.DataFrame = frame[names].rename(columns=dict(zip(names, _ROLES, strict=False)))
     return selected
+
+
+def _read_parts(
+    files: Sequence[File], storage_options: Mapping[str, Any] | None
+) -> dd.DataFrame:
+    try:
+        frame: dd.DataFrame = dd.read_parquet(
+            [file.url() for file in files],
+            storage_options=dict(storage_options or {}) or None,
+            split_row_groups="adaptive",
+            blocksize=_PART,
+        )
+    except (pa.ArrowException, OSError):
+        for file in files:  # which of them is it?
+            with _named(file), file.open() as stream:
+                pq.read_metadata(stream)
+        raise
+    return frame
+
+
+@contextlib.contextmanager
+def _named(file: File) -> Iterator[None]:
+    """Tell which file is damaged; what the operating system says passes."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise EdgeValueError(
+            f"{file.path} is no valid parquet file: write it again if it is damaged, or name "
+            "its format if it is of another (format=, --input-format)"
+        ) from error
 
 
 _ROLES = ("source", "target", "weight")
@@ -62,5 +91,7 @@ def _name(column: int | str, names: list[str]) -> str:
 
 
 def _read_whole(file: File) -> pd.DataFrame:
-    frame: pd.DataFrame = pq.read_table(pa.BufferReader(file.read())).to_pandas()
+    data = file.read()
+    with _named(file):
+        frame: pd.DataFrame = pq.read_table(pa.BufferReader(data)).to_pandas()
     return frame
