@@ -335,8 +335,14 @@ async def _absorb_all(
                     for number, part in numbered
                 )
             )
-    for done in asyncio.as_completed(map(_done, chunks)):
-        await done
+    waiting = [asyncio.ensure_future(_done(chunk)) for chunk in chunks]
+    try:
+        for done in asyncio.as_completed(waiting):
+            await done
+    finally:  # after the first failure nobody asks for the others
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def _absorb_here(
