@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -361,6 +362,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; the entry point of the ``dgraph`` command."""
     with warn_in_lines():
         code = _main(arguments)
+    if arguments is None:  # all is said; what Dask's threads have left may complain at exit
+        logging.disable(logging.CRITICAL)
     sys.exit(code)
 
 
