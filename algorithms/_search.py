@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dgraph.algorithms._prefetch import prefetch
 from dgraph.shard.bits import lowest, ones
 
-__all__ = ["Search", "bottom_up", "forget", "settle", "start", "top_down"]
+__all__ = ["Search", "bottom_up", "forget", "leave_out", "settle", "start", "top_down"]
 
 #: Rows that a bottom-up level asks for before it reads them.
 AHEAD = 16
@@ -35,6 +35,7 @@ class Search(NamedTuple):
     level, parent : arrays over the masters
     seen : bitmap over the local ids
         Masters that are visited or that no edge leads to; proxies that were found here.
+        Of a master that is not seen, `level` and `parent` mean nothing.
     front : bitmap over the local ids
         The frontier. Its proxies are up to date only while the search goes bottom-up.
     filled : bitmap over the words that masters have in `front`
@@ -57,9 +58,12 @@ class Search(NamedTuple):
 
 @nb.njit(nogil=True, cache=True)
 def forget(s, reachable):  # type: ignore[no-untyped-def]
-    """Let nothing be visited; masters from `reachable` on, and padding, never will be."""
-    s.level[:] = -1
-    s.parent[:] = -1
+    """Let nothing be visited; masters from `reachable` on, and padding, never will be.
+
+    The levels and parents of all others are written when they are visited, or by `leave_out`.
+    """
+    s.level[reachable:] = -1
+    s.parent[reachable:] = -1
     s.front[:] = 0
     s.filled[:] = 0
     s.seen[:] = 0
@@ -82,10 +86,21 @@ def settle(met, ranks, depth, s):  # type: ignore[no-untyped-def]
     for i in range(met.size):
         v = np.uint64(met[i])
         code = -2 - ranks[i]
-        if s.level[v] < 0:
+        if not has(s.seen, v):
             visit(v, code, depth, s)
         elif s.level[v] == depth and code > s.parent[v]:
             s.parent[v] = code
+
+
+@nb.njit(nogil=True, cache=True)
+def leave_out(s, reachable):  # type: ignore[no-untyped-def]
+    """Enter that the masters before `reachable` that were not visited have no level."""
+    for word in range((reachable + 63) >> 6):
+        rest = ~s.seen[word]
+        while rest:
+            v = (word << 6) + lowest(rest)
+            s.level[v] = s.parent[v] = -1
+            rest &= rest - _ONE
 
 
 @nb.njit(nogil=True, cache=True)

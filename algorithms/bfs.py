@@ -37,7 +37,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.algorithms._search import Search, bottom_up, forget, settle, start, top_down
+from dgraph.algorithms._search import (
+    Search,
+    bottom_up,
+    forget,
+    leave_out,
+    settle,
+    start,
+    top_down,
+)
 from dgraph.arguments import as_sources, optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.context import Context
@@ -69,14 +77,16 @@ async def bfs_slot(
 ) -> dict[str, Column]:
     """Search from `sources`, at most `depth_limit` levels deep; see :func:`bfs`."""
     ctx.stage = "sources"
-    s = _begin(ctx, shard)
-    _, here = await masters_of(ctx, shard, sources)
+    reachable = int(np.searchsorted(shard.into.offsets, shard.into.offsets[-1]))
+    s = _begin(ctx, shard, reachable)
+    mean = _arcs(shard) // max(shard.num_vertices, 1)
+    few = (len(sources) - 1) * mean  # the edges of one source are all on one slot
+    _, here = await masters_of(ctx, shard, sources, work=few)
     start(s, here)
     out = rows_of(shard.out)
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
     limit = shard.num_vertices if depth_limit is None else depth_limit
     depth, awake, edges, unexplored = 0, len(sources), 0, _arcs(shard)
-    mean = unexplored // max(shard.num_vertices, 1)
     while awake and depth < limit:
         if edges * ALPHA > unexplored:
             settle(*met, depth, s)
@@ -93,6 +103,7 @@ async def bfs_slot(
             awake, edges, pushed = ctx.vote.tolist()
             unexplored -= pushed
     settle(*met, depth, s)
+    leave_out(s, reachable)
     return {
         "distance": Nullable(s.level, s.level < 0),
         "predecessor": Neighbours(s.parent),
@@ -121,8 +132,8 @@ async def _bottom_up_levels(
     return depth, awake
 
 
-def _begin(ctx: Context, shard: Shard) -> Search:
-    """Return the state in which nothing is visited."""
+def _begin(ctx: Context, shard: Shard, reachable: int) -> Search:
+    """Return the state in which nothing is visited; no edge leads to one from `reachable`."""
     masters, proxies = shard.masters, shard.size - shard.masters
     ranks = shard.rank.dtype
     s = Search(
@@ -135,7 +146,7 @@ def _begin(ctx: Context, shard: Shard) -> Search:
         found=ctx.scratch(shard, proxies, np.int32),
         found_by=ctx.scratch(shard, proxies, ranks),
     )
-    forget(s, int(np.searchsorted(shard.into.offsets, shard.into.offsets[-1])))
+    forget(s, reachable)
     return s
 
 

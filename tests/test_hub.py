@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -66,3 +67,14 @@ def test_slots_that_end_at_different_times_are_an_error() -> None:
     hub = Hub({0: program(0, 2, 3), 1: program(1, 2, 4)}, 2)
     with pytest.raises(RunError, match="SPMD"):
         hub.run()
+
+
+def test_threads_end_when_the_run_cannot_begin() -> None:
+    def ready() -> None:
+        raise ZeroDivisionError("not ready")
+
+    before = threading.active_count()
+    hub = Hub({slot: program(slot, 3, 2) for slot in range(3)}, 3)
+    with pytest.raises(ZeroDivisionError, match="not ready"):
+        hub.run(ready)
+    assert threading.active_count() == before

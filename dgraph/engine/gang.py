@@ -125,23 +125,23 @@ class _Gang:
             programs, spec.members[self.me].threads, self.links, recorder, self.why_cancelled
         )
         self.seat.hub, self.seat.recorder = hub, recorder
-        self._let_dask_finish()
-        recorder.start()
-        results = hub.run()
+        results = hub.run(ready=self._start_the_clock)
         for context in contexts.values():
             context.close()
         first = contexts[slots[0]]
         log = recorder.log(first.stage)
         return Outcome(log, self._keep(results), first.notes)
 
-    def _let_dask_finish(self) -> None:
-        """Wait until the event loop has told the scheduler that this task runs.
+    def _start_the_clock(self) -> None:
+        """Do so once the event loop has told the scheduler that this task runs.
 
         In one process with the scheduler that is a millisecond of Python, which would hold up
         every slot that wants to go on.
         """
         for _ in range(3):
             asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.plugin.loop).result()
+        assert self.seat.recorder is not None
+        self.seat.recorder.start()
 
     def close(self) -> None:
         """Leave the run."""

@@ -35,7 +35,7 @@ Places = NDArray[np.int64]
 
 
 async def masters_of(
-    ctx: Context, shard: Shard, ids: Ids
+    ctx: Context, shard: Shard, ids: Ids, work: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Find the vertices that a user named: one exchange.
 
@@ -43,6 +43,8 @@ async def masters_of(
     ----------
     ids : Ids
         The same on every slot.
+    work : int, optional
+        Edges that this slot expects to scan in the next superstep.
 
     Returns
     -------
@@ -65,7 +67,7 @@ async def masters_of(
         mine = owner == slot
         local = (placed[mine] - shard.bases[slot]).astype(np.int32)
         columns[slot] = positions[mine], local
-    came = [some for some in await ctx.alltoall(columns, vote=[positions.size]) if some]
+    came = [some for some in await ctx.alltoall(columns, [positions.size], work) if some]
     if ctx.vote[0] != len(ids):
         await _refuse(ctx, ids, positions)
     if not came:

@@ -166,7 +166,7 @@ class Hub:
         threads = max(1, min(threads, len(self._programs)))
         slots = list(self._programs)
         self._mine = [slots[thread::threads] for thread in range(threads)]
-        self._to_do = [deque(mine) for mine in self._mine]
+        self._to_do: list[deque[int]] = [deque() for _ in self._mine]
         self._deliveries: dict[int, Delivery | None] = dict.fromkeys(slots)
         self._requests: dict[int, Request] = {}
         self._compute: dict[int, float] = {}
@@ -181,28 +181,36 @@ class Hub:
         self._error: BaseException | None = None
         self._began = 0.0
         self._exchanges = 0
-        self._votes = (
-            _NO_VOTE,
-            _NO_VOTE,
-        )  # in a routed superstep: of the own slots, known so far
+        self._votes = _NO_VOTE, _NO_VOTE  # routed: of the own slots, known so far
         self.superstep = 0
 
-    def run(self) -> dict[int, Any]:
+    def run(self, ready: Callable[[], None] | None = None) -> dict[int, Any]:
         """Run every program to its end and return their results by slot.
+
+        Parameters
+        ----------
+        ready : callable, optional
+            Called before the first superstep, when all threads are there.
 
         Raises
         ------
         RunError
             If a program raised (chained to what it raised), or the run was cancelled.
         """
-        self._began = perf_counter()
         helpers = [
             threading.Thread(target=self._work, args=(thread,), name="dgraph-slot", daemon=True)
             for thread in range(1, len(self._mine))
         ]
         for helper in helpers:
             helper.start()
-        self._work(0)
+        try:
+            if ready is not None:
+                ready()
+            self._began = perf_counter()
+            self._deal()
+            self._work(0)
+        except BaseException as error:  # the other threads must not wait for ever
+            self.abort(error)
         for helper in helpers:
             helper.join()
         if self._error is not None:
