@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dgraph.algorithms.pagerank import Portions, _as_portions, pagerank_slot
@@ -82,6 +82,56 @@ def test_networkx_agrees(directed: bool, weighted: bool) -> None:
     found = rank(build(graph, 3), 0.85, portions(graph, start), 500, 1e-12, weighted)
     assert found["rank"].sum() == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(found["rank"], [wanted[v] for v in range(310)], atol=1e-12)
+
+
+@pytest.fixture
+def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let shares have 32 bits in small graphs too."""
+    monkeypatch.setattr("dgraph.algorithms.pagerank.MANY", 0)
+
+
+@pytest.mark.usefixtures("coarse")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), drawn=spread_graphs())
+def test_rounds_that_are_not_exact_change_only_where_it_begins(
+    data: st.DataObject, drawn: Any
+) -> None:
+    graph, spread = drawn
+    alpha = data.draw(st.sampled_from([0.0, 0.5, 0.85, 0.99]))
+    tol = data.draw(st.sampled_from([1e-1, 1e-6, 1e-12]))
+    options = alpha, None, 3000, tol, False, None
+    found = rank(spread.shards(graph), *options)
+    exact, _ = oracles.pagerank(graph, alpha, None, 5000, 1e-15, False, None)
+    assert found.attrs["converged"]
+    # both are within alpha / (1 - alpha) times the last change of where the iteration ends
+    assert np.abs(found["rank"] - exact).sum() <= tol * alpha / (1 - alpha) + 1e-12
+    other = rank(data.draw(spreads(graph)).shards(graph), *options)
+    pd.testing.assert_frame_equal(found, other, check_exact=True)
+
+
+@pytest.mark.usefixtures("coarse")
+@pytest.mark.parametrize("tol", [1e-3, 1e-9])
+def test_the_last_rounds_are_exact(tol: float) -> None:
+    rng = np.random.default_rng(3)
+    shards = build(plain(*rng.integers(0, 200, (2, 900))), 3)
+    steps = Steps()
+    found = rank(shards, 0.85, None, 200, tol, observer=steps)
+    rounds = found.attrs["rounds"]
+    assert len(steps.stages) == rounds + 2  # what was sent before the first exact round
+    exact = rank(shards, 0.85, None, rounds, None)
+    np.testing.assert_allclose(found["rank"], exact["rank"], rtol=1e-6)
+    assert np.abs(found["rank"] - exact["rank"]).max() > 0
+
+
+@pytest.mark.usefixtures("coarse")
+def test_a_share_that_32_bits_do_not_hold_makes_all_exact() -> None:
+    leaves = np.arange(1, 1000)
+    ends = np.append(0 * leaves, 1)  # the hub gives the half of all ranks along one arc
+    graph = plain(np.append(leaves, 0), ends, directed=True)
+    shards = build(graph, 3)
+    found = rank(shards, 0.85, None, 300, 1e-3)
+    exact = rank(shards, 0.85, None, found.attrs["rounds"], None)
+    np.testing.assert_allclose(found["rank"], exact["rank"], rtol=1e-6)
 
 
 def test_one_superstep_a_round() -> None:
