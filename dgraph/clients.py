@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import Any, ParamSpec, TypeVar
 
+import dask
 from dask.system import CPU_COUNT
 from distributed import Client, Worker, get_client, get_worker, secede
 from distributed.threadpoolexecutor import thread_state
@@ -99,15 +100,17 @@ def _embedded() -> Client:
         found = _current()
         if found is not None:  # another thread was faster, and has now done
             return found
-        client = Client(
-            processes=False,
-            n_workers=1,
-            threads_per_worker=CPU_COUNT,
-            memory_limit=0,
-            dashboard_address=LOCAL,
-            worker_dashboard_address=LOCAL,
-            set_as_default=True,
-        )
+        # A laptop that wakes up must not take its own worker for lost, and all graphs with it.
+        with dask.config.set({"distributed.scheduler.worker-ttl": None}):
+            client = Client(
+                processes=False,
+                n_workers=1,
+                threads_per_worker=CPU_COUNT,
+                memory_limit=0,
+                dashboard_address=LOCAL,
+                worker_dashboard_address=LOCAL,
+                set_as_default=True,
+            )
     atexit.register(_close_silently, client)
     notify(
         Note(

@@ -56,27 +56,27 @@ def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str
 def test_starts_one_embedded_cluster_says_so_once_and_closes_it_in_silence() -> None:
     done = run_python(
         """
-        import logging, threading, time
+        import logging, threading
         logging.basicConfig()
         logging.getLogger("dgraph").setLevel(logging.INFO)
         import distributed, numpy as np
         import dgraph as dg
         from dgraph.clients import find_client
-        began = time.perf_counter()
         threads = [threading.Thread(target=find_client) for _ in range(4)]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
-        seconds = time.perf_counter() - began
         client = distributed.get_client()
         g = dg.from_edges(np.array([[1, 2], [2, 3]]))
         levels = dg.bfs(g, 1)
         kind = type(client.cluster).__name__, len(client.scheduler_info()["workers"])
         threads = client.nthreads().popitem()[1]
-        print(find_client() is client, *kind, g.slots == threads, seconds < 2)
+        # a laptop that wakes up does not take the worker for lost
+        print(find_client() is client, *kind, g.slots == threads)
+        print(client.cluster.scheduler.worker_ttl)
         """
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["True", "LocalCluster", "1", "True", "True"]
+    assert done.stdout.split() == ["True", "LocalCluster", "1", "True", "None"]
     said = [line for line in done.stderr.splitlines() if "INFO:distributed" not in line]
     assert sum("started a cluster" in line for line in said) == 1
     assert not [line for line in said if not line.startswith("INFO:dgraph:")], said
