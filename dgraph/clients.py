@@ -34,7 +34,7 @@ T = TypeVar("T")
 #: Where an embedded cluster serves its dashboard: any free port, this machine only.
 LOCAL = "127.0.0.1:0"
 
-_starting = threading.Lock()
+_starting = threading.RLock()
 
 
 def find_client(client: Client | None = None) -> Client:
@@ -57,7 +57,8 @@ def find_client(client: Client | None = None) -> Client:
     True
     """
     if client is None:
-        client = _current() or _embedded()
+        with _starting:  # Dask knows a client before it is connected
+            client = _current() or _embedded()
     elif not isinstance(client, Client):
         raise OptionError(
             f"client must be a distributed.Client, not {type(client).__name__}; "
@@ -96,21 +97,17 @@ def _current() -> Client | None:
 
 def _embedded() -> Client:
     """Start a cluster in this process and make its client the default, until exit."""
-    with _starting:
-        found = _current()
-        if found is not None:  # another thread was faster, and has now done
-            return found
-        # A laptop that wakes up must not take its own worker for lost, and all graphs with it.
-        with dask.config.set({"distributed.scheduler.worker-ttl": None}):
-            client = Client(
-                processes=False,
-                n_workers=1,
-                threads_per_worker=CPU_COUNT,
-                memory_limit=0,
-                dashboard_address=LOCAL,
-                worker_dashboard_address=LOCAL,
-                set_as_default=True,
-            )
+    # A laptop that wakes up must not take its own worker for lost, and all graphs with it.
+    with dask.config.set({"distributed.scheduler.worker-ttl": None}):
+        client = Client(
+            processes=False,
+            n_workers=1,
+            threads_per_worker=CPU_COUNT,
+            memory_limit=0,
+            dashboard_address=LOCAL,
+            worker_dashboard_address=LOCAL,
+            set_as_default=True,
+        )
     atexit.register(_close_silently, client)
     notify(
         Note(
