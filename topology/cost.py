@@ -53,6 +53,9 @@ class CostModel:
         Seconds per frame, level 0 first. Typical: 5e-6 on a host, 1e-4 across a network.
     beta : tuple of float
         Seconds per byte, level 0 first. Typical: 1e-10 on a host, 1e-9 across a network.
+    latency : tuple of float, optional
+        What of alpha passes for all frames at once, because they are under way together; the
+        rest is what a slot spends on each. Default: nothing.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class CostModel:
 
     alpha: tuple[float, ...]
     beta: tuple[float, ...]
+    latency: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the figures."""
@@ -76,6 +80,15 @@ class CostModel:
                 "expected as many alpha (seconds per frame) as beta (seconds per byte), one of "
                 f"each per level, finite and not negative, got {self.alpha} and {self.beta}; "
                 "see dgraph.cost"
+            )
+        waits = self.latency
+        if waits and (
+            len(waits) != len(self.alpha)
+            or not all(0 <= x <= y for x, y in zip(waits, self.alpha, strict=True))
+        ):
+            raise OptionError(
+                f"expected a latency for each level, from 0 to its alpha {self.alpha}, got "
+                f"{waits}; see dgraph.cost"
             )
 
     @classmethod
@@ -122,7 +135,7 @@ class CostModel:
         if isinstance(cost, str):
             return cls.preset(cost, height)
         if isinstance(cost, Mapping):
-            cost = cls(tuple(cost.get("alpha", ())), tuple(cost.get("beta", ())))
+            cost = cls(*(tuple(cost.get(key, ())) for key in ("alpha", "beta", "latency")))
         if len(cost.alpha) <= height:
             raise OptionError(
                 f"expected costs for {height + 1} levels, got {len(cost.alpha)}; "
@@ -170,10 +183,11 @@ class CostModel:
         >>> from dgraph.topology.probed import Link
         >>> unix = Link(0, "unix", (0, 1), (1, 64), (5e-6, 6e-6), 5e-6, 1e-9)
         >>> CostModel.from_probe(Probe(0, ("a",), (unix,)))
-        CostModel(alpha=(5e-06,), beta=(1e-09,))
+        CostModel(alpha=(5e-06,), beta=(1e-09,), latency=(0.0,))
         """
         found = probe if isinstance(probe, Probe) else Probe.read(probe)
-        return cls(*found.costs(found.height if height is None else height))
+        height = found.height if height is None else height
+        return cls(*found.costs(height), found.latencies(height))
 
     def relative(self) -> tuple[float, ...]:
         """Return the cost of a frame by level as a multiple of level 0's.

@@ -185,12 +185,40 @@ class Probe:
             )
         alpha: list[float] = []
         beta: list[float] = []
-        for level in range(height + 1):
-            links = self.transports(level)
-            best = min(links, key=lambda link: float(link.at(_FRAME)), default=None)
+        for best in self._best(height):
             alpha.append(best.alpha if best else (alpha or [0.0])[-1])
             beta.append(best.beta if best else (beta or [0.0])[-1])
         return tuple(alpha), tuple(beta)
+
+    def latencies(self, height: int) -> tuple[float, ...]:
+        """Return by level what of alpha is the way: more than at the transport's nearest level.
+
+        So much passes for all frames at once.
+
+        Examples
+        --------
+        >>> near = Link(1, "comm", (0, 1), (1, 64), (1e-3, 1e-3), 1e-3, 0.0)
+        >>> far = Link(2, "comm", (0, 2), (1, 64), (9e-3, 9e-3), 9e-3, 1e-8)
+        >>> Probe(2, ("a", "b"), (near, far)).latencies(2)
+        (0.0, 0.0, 0.008)
+        """
+        nearest: dict[str, float] = {}
+        latency: list[float] = []
+        for best in self._best(height):
+            if best is None:
+                latency.append((latency or [0.0])[-1])
+            else:
+                alpha = nearest.setdefault(best.transport, best.alpha)
+                latency.append(max(best.alpha - alpha, 0.0))
+        return tuple(latency)
+
+    def _best(self, height: int) -> list[Link | None]:
+        """Return for each level the link of the transport that frames take."""
+        levels = [self.transports(level) for level in range(height + 1)]
+        return [
+            min(links, key=lambda link: float(link.at(_FRAME)), default=None)
+            for links in levels
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `save` writes."""

@@ -114,6 +114,13 @@ class Counter:
         width = 1 / 8 if isinstance(exchange, Bits) else float(exchange.width)
         return self.network.choose("multicast", True, total, width, n)
 
+    def links(self, name: str) -> list[Numbers]:
+        """Return for each stage of a broadcast the links that it uses: source * slots + target.
+
+        Those of a dense one: in a run all of these carry votes.
+        """
+        return [np.unique(link) for link, _, _ in self._agreed(name)]
+
     # Messages that meet
 
     def _reduce(self, exchange: Reduce, name: str) -> list[Sent]:

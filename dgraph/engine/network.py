@@ -174,6 +174,8 @@ def find_network(
     if routing == AUTO and model is None:
         model = measured(topology.height)
     group = default_group(topology, model)
+    if group is None:  # no level is much cheaper than the next: gather where slots meet first
+        group = default_group(topology, None)
     if group is None and routing != "tree":
         return None
     ground = Ground(topology, group or 0, tuple(int(score) for score in scores))

@@ -18,6 +18,12 @@ __all__ = ["Aml"]
 class Aml:
     """``s -> slot of t's group with s's local number -> t``.
 
+    Parameters
+    ----------
+    ground : Ground
+    patient : bool
+        Whether messages inside a group wait for the second stage.
+
     Examples
     --------
     >>> from dgraph.topology import Topology
@@ -27,12 +33,14 @@ class Aml:
 
     stages = 2
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, patient: bool = False) -> None:
         self.ground = ground
+        self._patient = patient
 
     def step(self, stage: int, here: ArrayLike, target: ArrayLike) -> NDArray[np.int64]:
         """Cross, then go to the target."""
         if stage == 1:
             return arrive(here, target)
         twin = self.ground.groups.twin(target, here)
-        return np.where(self.ground.cross(here, target), twin, target)
+        inside = here if self._patient else target
+        return np.where(self.ground.cross(here, target), twin, inside)

@@ -1,9 +1,11 @@
 """Which routing is the cheapest for a superstep, from figures that every slot shares.
 
 The estimate is of the time that passes: the sum over the stages of what the most loaded slot,
-or the most loaded link above a domain, spends on the frames that it sends or receives. The
-slots of a domain share the link above it: without that monitor could never win against rail,
-which sends as many bytes across and more frames, but spreads them over all slots.
+or the most loaded link above a domain, spends on the frames that it sends or receives, and of
+the latency of the farthest level, which passes once for all frames of a stage: so a stage more
+over an expensive level costs what it does there. The slots of a domain share the link above
+it: without that monitor could never win against rail, which sends as many bytes across and
+more frames, but spreads them over all slots.
 
 Messages are taken for spread evenly. Of M messages that meet on their way to N vertices,
 N M / (N + M) are left. All slots come to the same choice, for the arithmetic is that of IEEE
@@ -139,8 +141,13 @@ def _busiest(stage: Stage, ground: Ground, cost: CostModel, load: Load) -> float
         merged = messages * room / (messages + room)
         messages = np.where(stage.pairs > stage.targets, merged, messages)
     frames = np.ones(messages.size) if load.always else messages / (1 + messages)
-    alpha, beta = np.array(cost.alpha)[stage.level], np.array(cost.beta)[stage.level]
-    seconds = alpha * frames + beta * (load.width * messages + HEAD * frames)
+    alpha, beta = np.array(cost.alpha), np.array(cost.beta)[stage.level]
+    latency = np.array(cost.latency or np.zeros(alpha.size))
+    alpha = (alpha - latency)[stage.level]
+    passing = beta * (load.width * messages + HEAD * frames)
+    seconds = alpha * frames + passing
+    # where latency is known alpha is what a slot does, else it may be the link's time
+    shared = passing if cost.latency else seconds
     most = 0.0
     for ends in (stage.here, stage.there):
         most = max(most, float(np.bincount(ends, seconds).max()))
@@ -148,8 +155,9 @@ def _busiest(stage: Stage, ground: Ground, cost: CostModel, load: Load) -> float
             above = stage.level >= level
             if above.any():
                 domain = ground.topology.domain_of(level - 1)[ends[above]]
-                most = max(most, float(np.bincount(domain, seconds[above]).max()))
-    return most
+                most = max(most, float(np.bincount(domain, shared[above]).max()))
+    # of frames that are not always sent the farthest may be missing: then it does not wait
+    return most + float((latency[stage.level] * np.minimum(frames, 1)).max())
 
 
 @lru_cache(maxsize=32)

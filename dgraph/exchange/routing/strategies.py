@@ -32,9 +32,10 @@ STRATEGIES: dict[str, Callable[[Ground], Strategy]] = {
     "tree": TreeRoute,
 }
 
-#: What has the ways of each, backwards.
+#: What has the ways of each, backwards. What rail sends inside a group waits for the second
+#: stage there, and so shares the frames of what has come from other groups.
 BACKWARDS: dict[str, Callable[[Ground], Strategy]] = STRATEGIES | {
     "aml": Rail,
-    "rail": Aml,
+    "rail": partial(Aml, patient=True),
     "multileader": partial(MultiLeader, backwards=True),
 }

@@ -1,0 +1,177 @@
+"""Thousands of virtual slots: what BFS and PageRank would take on a machine. All simulated.
+
+The traffic is that of the real algorithms on a real graph, counted exactly (see
+:mod:`benchmarks.hierarchy.counting`); the time is what `dgraph.topology.simulate` makes of it.
+A slot is a machine with one process, so in every stage a frame goes over each link that the
+routing uses, if only to carry votes; and a stage takes the engine as long as it was measured
+to beside its frames. Computation is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.hierarchy import exchanges
+from benchmarks.hierarchy.counting import Counter, Sent, Step, by_level
+from benchmarks.hierarchy.world import World
+from dgraph.engine.network import Network
+from dgraph.exchange.routing.choice import HEAD, STAGE
+from dgraph.exchange.routing.ground import Ground, default_group
+from dgraph.topology import CostModel, Topology
+from dgraph.topology.simulate import Machine, Traffic, extrapolate, simulate
+
+__all__ = ["FULL", "ROUTINGS", "Simulation", "extrapolated", "simulations", "tree_of"]
+
+#: Slots of the largest machine that the papers speak of.
+FULL = 79_024
+
+#: Rounds of PageRank.
+ROUNDS = 10
+
+ROUTINGS = ("direct", "aml", "rail", "monitor", "tree", "auto")
+
+#: How many domains of the level below a domain has, as long as there are slots; then the rest.
+#: tianhe: boards of 8, shelves of 8 boards, racks of 16 shelves. cloud: hosts of 2 processes,
+#: racks of 16 hosts, 32 racks in a zone.
+_FANOUTS = {"tianhe": (1, 8, 8, 16), "cloud": (1, 2, 16, 32)}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A line of the table; `seconds` is simulated."""
+
+    machine: str
+    algorithm: str
+    slots: int
+    routing: str
+    supersteps: int
+    far_frames: int
+    far_bytes: int
+    bottleneck: str
+    seconds: float
+
+
+def tree_of(machine: str, slots: int) -> Topology:
+    """Return the domain tree of a machine with so many slots.
+
+    Examples
+    --------
+    >>> tree_of("tianhe", 256)
+    Topology(slots=256, height=3, domains=256+32+4+1)
+    """
+    fanouts, left = [], slots
+    for fanout in _FANOUTS[machine]:
+        fanouts.append(min(fanout, left))
+        left //= fanouts[-1]
+    return Topology.from_fanouts([*fanouts, left] if left > 1 else _without_ones(fanouts))
+
+
+def _without_ones(fanouts: list[int]) -> list[int]:
+    while len(fanouts) > 1 and fanouts[-1] == 1:
+        fanouts = fanouts[:-1]
+    return fanouts
+
+
+def cost_of(machine: Machine) -> CostModel:
+    """Return what "auto" is told of a machine."""
+    alpha = tuple(a + b for a, b in zip(machine.latency, machine.overhead, strict=True))
+    beta = tuple(map(max, machine.copy, machine.link))
+    return CostModel(alpha, beta, machine.latency)
+
+
+def simulations(
+    world: World,
+    machine: str | Machine,
+    tree: Topology,
+    source: int,
+    routings: Sequence[str] = ROUTINGS,
+    say: Callable[[str], Any] = lambda _: None,
+) -> Iterator[Simulation]:
+    """Yield what BFS and PageRank take on the slots of a tree, for every routing."""
+    name = machine if isinstance(machine, str) else "given"
+    made = Machine.preset(machine, tree.height) if isinstance(machine, str) else machine
+    cost = cost_of(made)
+    group = default_group(tree, cost)
+    ground = Ground(tree, default_group(tree, None) or 0 if group is None else group)
+    world = world.on(tree.slots)
+    programs = {"bfs": exchanges.bfs(world, source), "pagerank": exchanges.pagerank(world, 1)}
+    kept = {algorithm: list(steps) for algorithm, steps in programs.items()}
+    for routing in routings:
+        say(f"{name}, {tree.slots} slots: {routing}")
+        network = Network(ground, routing, True, cost, range(tree.slots))
+        counter = Counter(world, network)
+        for algorithm, steps in kept.items():
+            times = 1 if algorithm == "bfs" else ROUNDS
+            yield _simulated(counter, steps, made, (name, algorithm, routing), times)
+
+
+def _simulated(
+    counter: Counter, steps: list[Any], machine: Machine, names: tuple[str, ...], times: int
+) -> Simulation:
+    tree = counter.world.slots, counter.network
+    assert tree[1] is not None
+    topology = tree[1].ground.topology
+    seconds, supersteps, far, waits = 0.0, 0, np.zeros(3, np.int64), {}
+    for step in counter.steps(steps):
+        found = simulate(topology, traffic_of(counter, step), machine)
+        seconds += times * (found.seconds + STAGE * len(found.stages))
+        supersteps += times
+        far += times * by_level(topology, [step])[:, -1]
+        for took, wait in zip(found.stages, found.bottlenecks, strict=True):
+            what = f"{wait.kind} {wait.level}" if wait.level else wait.kind
+            waits[what] = waits.get(what, 0.0) + took
+    worst = max(waits, key=lambda what: waits[what])
+    name, algorithm, routing = names
+    return Simulation(
+        name, algorithm, topology.slots, routing, supersteps, int(far[0]), int(far[2]), worst,
+        seconds,
+    )  # fmt: skip
+
+
+def traffic_of(counter: Counter, step: Step) -> Iterator[Traffic]:
+    """Yield what a superstep sends in each stage, with the frames that only carry votes."""
+    slots = counter.world.slots
+    forth = step.stage == "top-down"
+    links = counter.links(step.routing)
+    for sent, link in zip(step.hops, reversed(links) if forth else links, strict=True):
+        if forth:  # the ways of a reduce are those of a broadcast, backwards
+            link = np.sort(link % slots * slots + link // slots)
+        yield with_votes(sent, link, slots)
+
+
+def with_votes(sent: Sent, link: Any, slots: int) -> Traffic:
+    """Add a frame without messages on the links of a stage that have none."""
+    more = np.setdiff1d(link, sent.source * slots + sent.target, assume_unique=True)
+    source, target = np.divmod(more, slots)
+    return Traffic.of(
+        np.concatenate([sent.source, source]),
+        np.concatenate([sent.target, target]),
+        np.concatenate([sent.bytes, np.full(more.size, HEAD)]),
+    )
+
+
+def extrapolated(rows: Sequence[Simulation], to: int = FULL) -> list[dict[str, Any]]:
+    """Return what each machine, algorithm and routing would take on many more slots."""
+    series: dict[tuple[str, str, str], dict[int, float]] = {}
+    for row in rows:
+        key = row.machine, row.algorithm, row.routing
+        series.setdefault(key, {})[row.slots] = row.seconds
+    found = []
+    for (machine, algorithm, routing), times in series.items():
+        if len(times) > 1:
+            seconds, said = extrapolate(list(times), list(times.values()), to)
+            found.append(
+                {
+                    "machine": machine,
+                    "algorithm": algorithm,
+                    "slots": to,
+                    "routing": routing,
+                    "seconds": seconds,
+                    "how": said,
+                }
+            )
+    return found

@@ -1,0 +1,96 @@
+"""What the hierarchy benchmark counts is what the engine sends; its command runs to the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from benchmarks.hierarchy import exchanges
+from benchmarks.hierarchy.counting import Counter, by_level
+from benchmarks.hierarchy.world import make_world
+from dgraph.algorithms.bfs import bfs_slot
+from dgraph.algorithms.pagerank import pagerank_slot
+from dgraph.config import ROUTINGS
+from dgraph.edges.generate import kronecker_rows
+from dgraph.engine.context import Context
+from dgraph.engine.network import Network
+from dgraph.engine.pool import run
+from dgraph.engine.records import Recorder
+from dgraph.exchange.routing.choice import Load, estimate
+from dgraph.exchange.routing.ground import Ground
+from dgraph.shard import Shard
+from dgraph.topology import CostModel, Topology
+from tests.reference import build, plain
+
+EDGES = kronecker_rows(9, 0, 16 << 9)
+SOURCE, TARGET = EDGES["source"].to_numpy(), EDGES["target"].to_numpy()
+GRAPH = plain(SOURCE, TARGET, duplicates="min")
+
+#: Trees of 4 to 64 slots, uneven ones too.
+SHAPES: list[Any] = [[2, 2], [[2, 2], [3, 1]], [[4, 4, 4, 4]] * 4]
+
+
+def network(topology: Topology, routing: str) -> Network | None:
+    """Return how frames travel; "straight" is what runs without a network do."""
+    if routing == "straight":
+        return None
+    levels = topology.height + 1
+    costs = [tuple(unit * 100.0**level for level in range(levels)) for unit in (1e-6, 1e-10)]
+    scores = tuple(range(topology.slots))
+    return Network(Ground(topology, 0, scores), routing, True, CostModel(*costs))
+
+
+def recorded(shards: list[Shard], network: Network | None, topology: Topology) -> Any:
+    """Return the stage, and frames, messages and bytes by level, of each superstep."""
+    first = GRAPH.ids.take(GRAPH.by_rank[3:4])
+
+    async def program(ctx: Context, shard: Shard) -> None:
+        await bfs_slot(ctx, shard, first)
+        await pagerank_slot(ctx, shard, max_iter=2, tol=None)
+
+    recorder = Recorder(topology, range(topology.slots))
+    run(program, shards, slots=topology.slots, observer=recorder, network=network)
+    log = recorder.log("")
+    wanted = ("top-down", "bottom-up", "ranks")
+    return [
+        (log.stages[stage], count)
+        for stage, count in zip(log.stage, log.counts, strict=True)
+        if log.stages[stage] in wanted
+    ]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=["4", "8", "64"])
+@pytest.mark.parametrize("dealt", [True, False])
+def test_what_is_counted_is_what_the_engine_sends(shape: Any, dealt: bool) -> None:
+    topology = Topology.from_shape(shape)
+    owner: NDArray[np.int64] | None = None
+    if not dealt:
+        owner = np.random.default_rng(3).integers(0, topology.slots, GRAPH.n)
+    shards = build(GRAPH, topology.slots, owner)
+    world = make_world(SOURCE, TARGET, topology.slots, owner)
+    assert (world.n, world.edges) == (GRAPH.n, len(GRAPH.source))
+    for routing in ("straight", *(ROUTINGS if dealt else ("rail", "monitor"))):
+        sent = recorded(shards, network(topology, routing), topology)
+        counter = Counter(world, network(topology, routing))
+        steps = list(counter.steps(exchanges.bfs(world, 3)))
+        ranks = list(counter.steps(exchanges.pagerank(world, 2)))
+        for (stage, count), step in zip(sent[: len(steps)], steps, strict=True):
+            assert stage == step.stage
+            assert count.tolist() == by_level(topology, [step]).tolist()
+        rest = sum(count for _, count in sent[len(steps) :])
+        assert rest.tolist() == by_level(topology, ranks).tolist()
+
+
+def test_latency_passes_once_for_all_frames_of_a_stage() -> None:
+    ground = Ground(Topology.from_fanouts([4, 4]))
+    load = Load(10**6, 0.0, 0, always=True)
+
+    def seconds(name: str, latency: tuple[float, ...]) -> float:
+        return estimate(name, False, ground, CostModel((1e-5, 1e-2), (0, 0), latency), load)
+
+    for name in ("direct", "aml", "rail", "monitor"):
+        assert 1e-2 <= seconds(name, (0, 1e-2)) < 1.1e-2
+    assert seconds("direct", ()) > 0.12  # else each of the frames takes it
