@@ -1,1 +1,1 @@
-"""x."""
+"""What the communication hierarchy gains: one command, tables and plots."""

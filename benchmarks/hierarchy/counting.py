@@ -2,8 +2,8 @@
 
 Nothing is sent. What meets on the way is counted from (slot, vertex) pairs, sorted, so it takes
 no array that is larger than the messages are many; a table of all pairs of slots is never made.
-What is counted is what :mod:`dgraph.engine.router` and :mod:`dgraph.engine.context` send, to the
-last byte; tests hold them against each other.
+It is what :mod:`dgraph.engine.router` and :mod:`dgraph.engine.context` send, to the last byte;
+tests hold them against each other.
 """
 
 from __future__ import annotations

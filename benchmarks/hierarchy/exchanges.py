@@ -93,7 +93,7 @@ def bfs(world: World, source: int) -> Iterator[Exchange]:
                     break
         else:
             depth += 1
-            places, vertices, mine, sent, following, pushed = _push(
+            places, vertices, mine, following, pushed = _push(
                 front, level, depth, seen, world, mean
             )
             yield Reduce(places, vertices, width)
@@ -122,7 +122,7 @@ def _push(
     edges = edges + sent * each
     places = np.sort(found)
     vertices = np.searchsorted(starts, places, side="right") - 1
-    return places, vertices, int(mine.sum()), sent, int(edges.sum()), int(pushed)
+    return places, vertices, int(mine.sum()), int(edges.sum()), int(pushed)
 
 
 @nb.njit(cache=True)

@@ -27,8 +27,8 @@ ROOT = Path(__file__).parents[2]
 _PYTHON = sys.executable
 _SCHEDULER = f"{_PYTHON} -m dask scheduler --host {{address}} --port 8786 --no-dashboard"
 _WORKER = (
-    f"DGRAPH_HOST=w{{slot}} {_PYTHON} -m dask worker tcp://{{address0}}:8786 --host {{address}} "
-    "--nthreads 1 --no-nanny --no-dashboard --name {slot}"
+    f"DGRAPH_HOST=w{{slot}} {_PYTHON} -m dask worker tcp://{{address0}}:8786 --nthreads 1 "
+    "--host {address} --no-nanny --no-dashboard --name {slot}"
 )
 
 
@@ -82,7 +82,10 @@ class Netlab:
         """Run a module in slot 0 and return what it prints as JSON in its last line."""
         words = [_PYTHON, str(self.script), "--tree", ",".join(map(str, self.fanouts))]
         words += ["--latency", ",".join(f"{1e3 * each:g}ms" for each in self.latency)]
-        words += ["--rate", ",".join(f"{each / 1e6:g}MB" if each else "0" for each in self.rate)]
+        words += [
+            "--rate",
+            ",".join(f"{each / 1e6:g}MB" if each else "0" for each in self.rate),
+        ]
         words += [*background, "--", _PYTHON, "-m", module, *arguments]
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         with subprocess.Popen(

@@ -114,14 +114,14 @@ class Node:
                 for slot, address in enumerate(addresses)
                 if slot != self.slot
             }
-            for peer in self.to.values():
-                peer.sendall(bytes([self.slot]))
-            self.come = {}
+            for out in self.to.values():
+                out.sendall(bytes([self.slot]))
+            self.come: dict[int, socket.socket] = {}
             for _ in self.to:
-                peer, _ = listener.accept()
-                self.come[peer.recv(1)[0]] = peer
-        for peer in (*self.to.values(), *self.come.values()):
-            peer.setblocking(False)
+                come, _ = listener.accept()
+                self.come[come.recv(1)[0]] = come
+        for each in (*self.to.values(), *self.come.values()):
+            each.setblocking(False)
         self.director = self._dial(addresses[0], _DIRECTOR).makefile("rw")
 
     @staticmethod
@@ -151,10 +151,10 @@ class Node:
         while time.monotonic() < start:
             time.sleep(max(0.0, min(1e-3, start - time.monotonic())))
         with selectors.DefaultSelector() as selector:
-            for peer in out:
-                selector.register(peer, selectors.EVENT_WRITE)
-            for peer in due:
-                selector.register(peer, selectors.EVENT_READ)
+            for each in out:
+                selector.register(each, selectors.EVENT_WRITE)
+            for each in due:
+                selector.register(each, selectors.EVENT_READ)
             while out or due:
                 for key, _ in selector.select():
                     peer: Any = key.fileobj

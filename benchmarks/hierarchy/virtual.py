@@ -112,10 +112,10 @@ def simulations(
 def _simulated(
     counter: Counter, steps: list[Any], machine: Machine, names: tuple[str, ...], times: int
 ) -> Simulation:
-    tree = counter.world.slots, counter.network
-    assert tree[1] is not None
-    topology = tree[1].ground.topology
-    seconds, supersteps, far, waits = 0.0, 0, np.zeros(3, np.int64), {}
+    assert counter.network is not None
+    topology = counter.network.ground.topology
+    seconds, supersteps, far = 0.0, 0, np.zeros(3, np.int64)
+    waits: dict[str, float] = {}
     for step in counter.steps(steps):
         found = simulate(topology, traffic_of(counter, step), machine)
         seconds += times * (found.seconds + STAGE * len(found.stages))
