@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from dgraph.algorithms._prefetch import prefetch
 from dgraph.shard.bits import lowest, ones
 
-__all__ = ["Search", "bottom_up", "forget", "leave_out", "settle", "start", "top_down"]
+__all__ = [
+    "Search",
+    "bottom_up",
+    "forget",
+    "leave_out",
+    "settle",
+    "settle_one",
+    "start",
+    "top_down",
+]
 
 #: Rows that a bottom-up level asks for before it reads them.
 AHEAD = 16
@@ -84,12 +93,17 @@ def start(s, sources):  # type: ignore[no-untyped-def]
 def settle(met, ranks, depth, s):  # type: ignore[no-untyped-def]
     """Take what other slots have found at `depth`: of several parents the first by rank."""
     for i in range(met.size):
-        v = np.uint64(met[i])
-        code = -2 - ranks[i]
-        if not has(s.seen, v):
-            visit(v, code, depth, s)
-        elif s.level[v] == depth and code > s.parent[v]:
-            s.parent[v] = code
+        settle_one(np.uint64(met[i]), ranks[i], depth, s)
+
+
+@nb.njit(nogil=True, cache=True)
+def settle_one(v, rank, depth, s):  # type: ignore[no-untyped-def]
+    """Take that the vertex of this rank leads to `v`."""
+    code = -2 - rank
+    if not has(s.seen, v):
+        visit(v, code, depth, s)
+    elif s.level[v] == depth and code > s.parent[v]:
+        s.parent[v] = code
 
 
 @nb.njit(nogil=True, cache=True)

@@ -21,8 +21,12 @@ Encodings: `level` int32, -1 unvisited. `parent`, of the dtype of ranks: -1 none
 local id v (bottom-up, where it is at hand); ``-2 - r`` the in-neighbour of rank r (top-down,
 where it may lie on another slot). Of several codes the largest is the smallest rank.
 
-Cost: supersteps: levels + changes from top-down to bottom-up + 1. Messages: one a proxy at most
-in all top-down levels together, one bit a proxy in a bottom-up level.
+If all slots are in one process, and have little to do, one of them does it for all
+(:mod:`dgraph.algorithms._together`).
+
+Cost: supersteps: levels + changes from top-down to bottom-up + 1, and one more whenever one
+slot begins to act for all. Messages: one a proxy at most in all top-down levels together, one
+bit a proxy in a bottom-up level.
 
 References
 ----------
@@ -46,10 +50,12 @@ from dgraph.algorithms._search import (
     start,
     top_down,
 )
+from dgraph.algorithms._together import Progress, can_push_together, push_together
 from dgraph.arguments import as_sources, optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
+from dgraph.exchange.hub import TINY
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
@@ -86,23 +92,29 @@ async def bfs_slot(
     out = rows_of(shard.out)
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
     limit = shard.num_vertices if depth_limit is None else depth_limit
-    depth, awake, edges, unexplored = 0, len(sources), 0, _arcs(shard)
-    while awake and depth < limit:
-        if edges * ALPHA > unexplored:
-            settle(*met, depth, s)
-            met, edges = nothing, 1
-            depth, awake = await _bottom_up_levels(ctx, shard, s, depth, awake, limit)
+    now = Progress(0, len(sources), 0, _arcs(shard))
+    together = can_push_together(ctx, s)
+    while now.awake and now.depth < limit:
+        if now.edges * ALPHA > now.unexplored:
+            settle(*met, now.depth, s)
+            met = nothing
+            now = await _bottom_up_levels(ctx, shard, s, now, limit)
+        elif together and now.edges < TINY:
+            ctx.stage = "top-down"
+            settle(*met, now.depth, s)
+            met = nothing
+            now = await push_together(ctx, shard, s, now, limit, ALPHA)
         else:
             ctx.stage = "top-down"
-            depth += 1
+            depth = now.depth + 1
             mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, mean)
             vote, found = (mine + sent, edges, pushed), (s.found[:sent], s.found_by[:sent])
-            turns = edges * ALPHA * ctx.slots > unexplored  # what follows will be bottom-up
+            turns = edges * ALPHA * ctx.slots > now.unexplored  # what follows is bottom-up
             work = sent if turns else edges
             met = await ctx.reduce(shard, *found, vote, work=work, combine="min")
             awake, edges, pushed = ctx.vote.tolist()
-            unexplored -= pushed
-    settle(*met, depth, s)
+            now = Progress(depth, awake, edges, now.unexplored - pushed)
+    settle(*met, now.depth, s)
     leave_out(s, reachable)
     return {
         "distance": Nullable(s.level, s.level < 0),
@@ -111,10 +123,11 @@ async def bfs_slot(
 
 
 async def _bottom_up_levels(
-    ctx: Context, shard: Shard, s: Search, depth: int, awake: int, limit: int
-) -> tuple[int, int]:
-    """Go bottom-up while the frontier is large; return the depth and the frontier's size."""
+    ctx: Context, shard: Shard, s: Search, now: Progress, limit: int
+) -> Progress:
+    """Go bottom-up while the frontier is large."""
     ctx.stage = "bottom-up"
+    depth, awake, _, unexplored = now
     front, following = s.front, ctx.scratch(shard, s.front.size, np.uint64)
     into, first = rows_of(shard.into), _first_neighbours(shard)
     await ctx.broadcast_bits(shard, front)
@@ -129,7 +142,7 @@ async def _bottom_up_levels(
         if awake == 0 or (awake < before and awake <= shard.num_vertices // BETA):
             break
     s.front[:] = front
-    return depth, awake
+    return Progress(depth, awake, 1, unexplored)
 
 
 def _begin(ctx: Context, shard: Shard, reachable: int) -> Search:

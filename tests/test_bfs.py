@@ -12,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph.algorithms.bfs as bfs_module
+import dgraph.engine.context as context_module
 from dgraph.algorithms.bfs import bfs_slot
+from dgraph.engine.records import Recorder
 from dgraph.errors import VertexNotFoundError
+from dgraph.topology import Topology
 from dgraph.vertices.ids import Ids
 from tests import oracles
 from tests.harness import Steps, frame_of
@@ -43,10 +46,33 @@ def test_is_the_oracles_for_any_spread_and_direction(data: st.DataObject, drawn:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bfs_module, "ALPHA", data.draw(st.sampled_from([0, 3, 15, 10**9])))
         patch.setattr(bfs_module, "BETA", data.draw(st.sampled_from([1, 2, 18])))
+        patch.setattr(context_module, "MOST_COMPANIONS", data.draw(st.sampled_from([0, 16])))
         found = frame_of(
             bfs_slot, spread.shards(graph), graph.ids.take(np.array(sources)), limit
         )
     pd.testing.assert_frame_equal(found, expected(graph, sources, limit))
+
+
+@given(data=st.data(), drawn=spread_graphs(least=1))
+def test_what_a_slot_does_for_all_is_recorded_as_if_each_did_it(
+    data: st.DataObject, drawn: Any
+) -> None:
+    graph, spread = drawn
+    source = graph.ids.take(np.array([data.draw(st.integers(0, graph.n - 1))]))
+    shards, sent = spread.shards(graph), []
+    for most in (0, 16):
+        recorder = Recorder(Topology.from_fanouts([spread.slots]), range(spread.slots))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bfs_module, "ALPHA", 0)  # only top-down
+            patch.setattr(context_module, "MOST_COMPANIONS", most)
+            frame_of(bfs_slot, shards, source, None, observer=recorder)
+        log = recorder.log("output")
+        pushed = log.counts[log.stage == log.stages.index("top-down")]
+        # one exchange before the first level, and the last level finds nothing
+        sent.append([row.tolist() for row in pushed if row.any()])
+        assert len(log.times) == len(log.counts) == len(log.stage)
+        assert (log.times >= 0).all()
+    assert sent[0] == sent[1]
 
 
 def kronecker(scale: int = 10) -> PlainGraph:
@@ -71,13 +97,15 @@ def test_changes_direction_both_ways(slots: int) -> None:
 
 
 def test_a_superstep_a_level() -> None:
-    n, steps = 3000, Steps()
+    n = 3000
     graph = plain(np.arange(n - 1), np.arange(1, n))
-    found = frame_of(bfs_slot, build(graph, 3), as_ids([0]), None, observer=steps)
+    recorder = Recorder(Topology.from_fanouts([3]), range(3))
+    found = frame_of(bfs_slot, build(graph, 3), as_ids([0]), None, observer=recorder)
     assert found["distance"].tolist() == list(range(n))
-    assert (
-        steps.count() <= n + 60
-    )  # the last levels may go bottom-up, with a change before each
+    log = recorder.log("output")
+    steps = np.count_nonzero(log.stage != log.stages.index("output"))
+    # the last levels may go bottom-up, with a change before each
+    assert n <= steps <= n + 60
 
 
 @pytest.mark.parametrize("sources", [as_ids([1, 99]), as_ids(["99"])])

@@ -23,7 +23,7 @@ from dgraph.engine.network import Network
 from dgraph.engine.router import Router
 from dgraph.exchange.combining import can_combine
 from dgraph.exchange.frame import Frame
-from dgraph.exchange.hub import Delivery, Request
+from dgraph.exchange.request import Delivery, Inner, Request
 from dgraph.shard import Shard
 from dgraph.shard.bits import compress_bits, gather_bits, set_bits, words
 from dgraph.shard.scratch import Scratch
@@ -34,6 +34,8 @@ Array = NDArray[Any]
 Votes = NDArray[np.int64]
 Columns = tuple[Array, ...]
 T = TypeVar("T")
+#: With more slots than that in one process nobody acts for all.
+MOST_COMPANIONS = 16
 _NO_VOTE = np.zeros(0, np.int64)
 
 
@@ -74,6 +76,9 @@ class Context:
         self._router = None if network is None else Router(slot, network)
         #: The router, if it may combine what it hands on.
         self.gateways = self._router if network is not None and network.combine else None
+        #: The contexts of all slots, if all are in this process and frames go straight.
+        self.companions: Sequence[Context] = ()
+        self._shown: Any = None
         self._turn = 0
         self._borrowed: list[tuple[Scratch, Array]] = []
         self._buffers: dict[Any, Array] = {}
@@ -84,13 +89,14 @@ class Context:
         vote: Any = None,
         op: str = "sum",
         work: int | None = None,
+        inner: Inner | None = None,
     ) -> list[Frame]:
         if self._router is not None:
             return await self.over_gateways(
                 self._router.frames(frames, self.ballot(vote), op, work)
             )
         ballot = _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
-        delivery: Delivery = await Request(frames, ballot, op, work, self.stage)
+        delivery: Delivery = await Request(frames, ballot, op, work, self.stage, inner=inner)
         self.vote = delivery.vote
         self._turn ^= 1
         return delivery.frames
@@ -108,6 +114,11 @@ class Context:
         came = await superstep
         self.vote = self._router.vote
         return came
+
+    def shares_process_with(self, contexts: Sequence[Context]) -> None:
+        """Say whose slots are in this process."""
+        if len(contexts) == self.slots <= MOST_COMPANIONS and self._router is None:
+            self.companions = contexts
 
     def buffer(self, name: Any, length: int, dtype: Any) -> Array:
         """Return a buffer to fill and send, a different one in every second superstep."""
@@ -130,7 +141,19 @@ class Context:
             pool.give_back(array)
         self._borrowed.clear()
 
-    async def allreduce(self, values: Any, op: str = "sum", work: int | None = None) -> Votes:
+    async def show(self, what: T) -> list[T]:
+        """Show something to the `companions`, and return what all have shown."""
+        self._shown = what
+        await self._exchange((), work=0)
+        return [other._shown for other in self.companions]
+
+    async def allreduce(
+        self,
+        values: Any,
+        op: str = "sum",
+        work: int | None = None,
+        inner: Inner | None = None,
+    ) -> Votes:
         """Combine an int64 vector over all slots.
 
         Parameters
@@ -140,8 +163,10 @@ class Context:
         op : {"sum", "min", "max", "or"}
         work : int, optional
             Edges that this slot expects to scan in the next superstep.
+        inner : Inner, optional
+            Supersteps that this slot has done for all its companions.
         """
-        await self._exchange((), values, op, work)
+        await self._exchange((), values, op, work, inner)
         return self.vote
 
     async def alltoall(

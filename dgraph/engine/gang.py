@@ -116,6 +116,8 @@ class _Gang:
             self.links = self._join()
         network = self._network()
         contexts = {slot: Context(slot, spec.slots, network) for slot in slots}
+        for context in contexts.values():
+            context.shares_process_with(list(contexts.values()))
         programs = {
             slot: spec.program(contexts[slot], held[slot], *spec.arguments) for slot in slots
         }

@@ -45,6 +45,8 @@ def run(
     [7, 7, 7]
     """
     contexts = [Context(slot, slots, network) for slot in range(slots)]
+    for context in contexts:
+        context.shares_process_with(contexts)
     programs = {
         slot: program(context, *(values[slot] for values in arguments))
         for slot, context in enumerate(contexts)

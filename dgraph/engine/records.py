@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.hop import Hop
-from dgraph.exchange.hub import Request
+from dgraph.exchange.request import Inner, Request
 from dgraph.tables import html
 
 if TYPE_CHECKING:
@@ -131,6 +131,9 @@ class Recorder:
                     counts[at + 2 * levels] += frame.nbytes
         times: tuple[float, ...] = (sum(compute.values()), exchange, elapsed)
         hop = request.hop  # of the last one: the same for all
+        for request in requests.values():
+            if request.inner is not None:
+                counts, times = self._add_inner(request.inner, stage, counts, times)
         if hop is not None:
             counts, times = self._add_stage(requests, hop, counts, times)
             if not hop.last:
@@ -138,6 +141,30 @@ class Recorder:
         self._counts.extend(counts)
         self._times.extend(times)
         self._stage.append(self._stages.setdefault(stage, len(self._stages)))
+
+    def _add_inner(
+        self, inner: Inner, stage: str, counts: list[int], times: tuple[float, ...]
+    ) -> tuple[list[int], tuple[float, ...]]:
+        """Note all supersteps but the last and return that; all took the same time."""
+        level = np.array([self._level[slot] or self._levels_of(slot) for slot in self._level])
+        sent = inner.sent.copy()
+        sent[:, np.arange(level.shape[0]), np.arange(level.shape[0])] = 0
+        across = [np.where(level == at, sent, 0) for at in range(self._levels)]
+        frames = [np.count_nonzero(some, axis=(1, 2)) for some in across]
+        messages = [some.sum(axis=(1, 2)) for some in across]
+        sizes = [
+            some * inner.head + more * inner.size
+            for some, more in zip(frames, messages, strict=True)
+        ]
+        added = np.column_stack(frames + messages + sizes)
+        share = inner.seconds / len(sent)
+        number = self._stages.setdefault(stage, len(self._stages))
+        self._counts.extend(added[:-1].ravel().tolist())
+        self._times.extend((share, 0.0, share) * (len(sent) - 1))
+        self._stage.extend([number] * (len(sent) - 1))
+        rest = share - inner.seconds
+        totals = [a + b for a, b in zip(counts, added[-1].tolist(), strict=True)]
+        return totals, (times[0] + rest, times[1], times[2] + rest)
 
     def _add_stage(
         self,

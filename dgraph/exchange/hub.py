@@ -18,22 +18,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dgraph.errors import RunAbortedError, RunError
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hop import Hop
+from dgraph.exchange.request import COMBINE_VOTES, Delivery, Program, Request, Votes
 
 __all__ = ["COMBINE_VOTES", "Delivery", "Hub", "Links", "Observer", "Request"]
-
-Votes = NDArray[np.int64]
-Program = Coroutine["Request", "Delivery", Any]
 
 #: A superstep with less work (edges to scan, in all slots of the process) than this is computed
 #: by one thread: at 1 to 4 ns an edge it costs no more than waking a second thread does.
@@ -42,54 +38,7 @@ TINY = 100_000
 #: Seconds a sleeping thread waits before it looks whether the run was cancelled.
 TICK = 0.5
 
-COMBINE_VOTES: dict[str, Callable[[Votes, Votes], Votes]] = {
-    "sum": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "or": np.bitwise_or,
-}
 _NO_VOTE = np.zeros(0, np.int64)
-
-
-class Delivery(NamedTuple):
-    """What a slot gets at the end of a superstep: its frames by source slot, and the vote."""
-
-    frames: list[Frame]
-    vote: Votes
-
-
-@dataclass(slots=True)
-class Request:
-    """What a slot hands over at the end of a superstep; awaiting it gives the delivery.
-
-    Parameters
-    ----------
-    frames : sequence of Frame
-        At most one for every other slot. A slot with nothing to say sends no frame.
-    vote : int64 array
-        Combined over all slots with `op`; every slot must bring the same length and `op`.
-    work : int or None
-        Edges that this slot expects to scan in the next superstep; None: many.
-    stage : str
-        What the superstep is called in the record.
-    hop : Hop or None
-        Which stage of a routed superstep this is; None: a superstep of its own. The vote is
-        that of the first stage; what is delivered with the last one is its total.
-    before : int64 array of shape (3, levels), or None
-        What would have been sent straight to the targets; None: just the frames.
-    """
-
-    frames: Sequence[Frame] = ()
-    vote: Votes = field(default_factory=lambda: _NO_VOTE)
-    op: str = "sum"
-    work: int | None = None
-    stage: str = ""
-    hop: Hop | None = None
-    before: NDArray[np.int64] | None = None
-
-    def __await__(self) -> Generator[Request, Delivery, Delivery]:
-        """Hand this over to the hub and wait for the delivery."""
-        return (yield self)
 
 
 class Links(Protocol):

@@ -1,0 +1,89 @@
+"""What the program of a slot hands its hub, and what it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.exchange.frame import Frame
+from dgraph.exchange.hop import Hop
+
+__all__ = ["COMBINE_VOTES", "Delivery", "Inner", "Program", "Request", "Votes"]
+
+Votes = NDArray[np.int64]
+Program = Coroutine["Request", "Delivery", Any]
+
+COMBINE_VOTES: dict[str, Callable[[Votes, Votes], Votes]] = {
+    "sum": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "or": np.bitwise_or,
+}
+_NO_VOTE = np.zeros(0, np.int64)
+
+
+class Delivery(NamedTuple):
+    """What a slot gets at the end of a superstep: its frames by source slot, and the vote."""
+
+    frames: list[Frame]
+    vote: Votes
+
+
+class Inner(NamedTuple):
+    """Supersteps that one slot has done for all before it hands over its request.
+
+    Parameters
+    ----------
+    sent : int64 array of shape (supersteps, slots, slots)
+        Messages from each slot to each other.
+    head, size : int
+        Bytes of a frame without messages, and of a message.
+    seconds : float
+        What all of them took.
+    """
+
+    sent: NDArray[np.int64]
+    head: int
+    size: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class Request:
+    """What a slot hands over at the end of a superstep; awaiting it gives the delivery.
+
+    Parameters
+    ----------
+    frames : sequence of Frame
+        At most one for every other slot. A slot with nothing to say sends no frame.
+    vote : int64 array
+        Combined over all slots with `op`; every slot must bring the same length and `op`.
+    work : int or None
+        Edges that this slot expects to scan in the next superstep; None: many.
+    stage : str
+        What the superstep is called in the record.
+    hop : Hop or None
+        Which stage of a routed superstep this is; None: a superstep of its own. The vote is
+        that of the first stage; what is delivered with the last one is its total.
+    before : int64 array of shape (3, levels), or None
+        What would have been sent straight to the targets; None: just the frames.
+    inner : Inner or None
+        The last of its supersteps is the one that ends with this request.
+    """
+
+    frames: Sequence[Frame] = ()
+    vote: Votes = field(default_factory=lambda: _NO_VOTE)
+    op: str = "sum"
+    work: int | None = None
+    stage: str = ""
+    hop: Hop | None = None
+    before: NDArray[np.int64] | None = None
+    inner: Inner | None = None
+
+    def __await__(self) -> Generator[Request, Delivery, Delivery]:
+        """Hand this over to the hub and wait for the delivery."""
+        return (yield self)
