@@ -19,6 +19,7 @@ from dgraph.algorithms._messages import (
     mark_receivers,
 )
 from dgraph.algorithms._totals import exact_totals
+from dgraph.build.splitting import whole_rows
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders, Plain
 from dgraph.engine.context import Context
@@ -135,6 +136,7 @@ async def vertex_program_slot(
     ctx: Context, shard: Shard, program: Any, max_iter: int | None
 ) -> dict[str, Column]:
     """Run a program on the masters of a slot; see :func:`run_vertex_program`."""
+    shard = await whole_rows(ctx, shard)
     state = State(ctx, shard, program)
     ctx.stage = "init_vertex"
     everyone = np.arange(shard.masters, dtype=np.int32)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.build.splitting import whole_rows
 from dgraph.engine.context import Context
 from dgraph.engine.translate import ids_of_locals
 from dgraph.errors import EdgeValueError
@@ -64,18 +65,20 @@ async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> S
 
 def _facts(shard: Shard) -> NDArray[np.float64]:
     """Return the least weight, and the sums of weights, arcs and squares of degrees."""
-    weights = shard.out.weights
-    assert weights is not None
-    degrees = np.diff(shard.out.offsets).astype(np.float64)
+    parts = [shard.out.weights]
+    if shard.out_split is not None:
+        parts.append(shard.out_split.rows.weights)
+    held = [some for some in parts if some is not None]
+    degrees = shard.out_degree.astype(np.float64)
     with np.errstate(over="ignore"):
-        total = weights.sum(dtype=np.float64)
-    return np.array(
-        [weights.min(initial=np.inf), total, weights.size, np.dot(degrees, degrees)]
-    )
+        total = sum(some.sum(dtype=np.float64) for some in held)
+    least = min(some.min(initial=np.inf) for some in held)
+    return np.array([least, total, sum(some.size for some in held), np.dot(degrees, degrees)])
 
 
 async def _refuse(ctx: Context, shard: Shard, least: float, positive: bool) -> NoReturn:
     """Raise the error that names the first edge of the least weight."""
+    shard = await whole_rows(ctx, shard)
     offsets, targets, weights = shard.out.offsets, shard.out.targets, shard.out.weights
     assert weights is not None
     arcs = np.flatnonzero(weights == least)[:1]

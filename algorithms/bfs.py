@@ -22,7 +22,8 @@ local id v (bottom-up, where it is at hand); ``-2 - r`` the in-neighbour of rank
 where it may lie on another slot). Of several codes the largest is the smallest rank.
 
 If all slots are in one process, and have little to do, one of them does it for all
-(:mod:`dgraph.algorithms._together`).
+(:mod:`dgraph.algorithms._together`). Where rows are split over slots, a level may take two
+supersteps (:mod:`dgraph.algorithms._pieces`).
 
 Cost: supersteps: levels + changes from top-down to bottom-up + 1, and one more whenever one
 slot begins to act for all. Messages: one a proxy at most in all top-down levels together, one
@@ -41,6 +42,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._pieces import search_with_pieces
 from dgraph.algorithms._search import (
     Search,
     bottom_up,
@@ -94,6 +96,10 @@ async def bfs_slot(
     limit = shard.num_vertices if depth_limit is None else depth_limit
     now = Progress(0, len(sources), 0, _arcs(shard))
     together = can_push_together(ctx, s)
+    if shard.out_split is not None:
+        bounds = ALPHA, BETA, limit
+        depth = await search_with_pieces(ctx, shard, s, now, _first_neighbours(shard), bounds)
+        now = Progress(depth, 0, 0, 0)
     while now.awake and now.depth < limit:
         if now.edges * ALPHA > now.unexplored:
             settle(*met, now.depth, s)

@@ -17,11 +17,15 @@ takes only comparisons. The rest count votes, in an array of a counter for each 
 hash table of twice the votes where that array would be too large. In the first round all labels
 differ, and a neighbour has as many votes as it has parallel edges.
 
+Where the rows of heavy vertices are split over slots, the votes for these are counted where the
+edges are, and only labels with their counts travel, see `_votes`.
+
 Encodings: a label is the `order` of the vertex, so the smallest label is the smallest id.
 `awake` is a bitmap of the masters that have a changed neighbour.
 
-Cost: supersteps: one a round, and no more when no label changes. Messages: a label for each
-proxy of a changed vertex, and a bit for each proxy with a changed neighbour.
+Cost: supersteps: one a round, three with split rows, and no more when no label changes.
+Messages: a label for each proxy of a changed vertex, and a bit for each proxy with a changed
+neighbour.
 
 References
 ----------
@@ -38,6 +42,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._votes import Votes
 from dgraph.arguments import integer
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders
@@ -90,16 +95,24 @@ async def cdlp_slot(ctx: Context, shard: Shard, max_iter: int = 10) -> dict[str,
     changed, new = np.empty(masters, np.int32), np.empty(masters, label.dtype)
     awake, marks = np.empty(words(masters), np.uint64), np.zeros(words(shard.size), np.uint64)
     counters = _counters(shard, rows)
+    votes_for_heavy = None if shard.out_split is None else Votes(ctx, shard, counters[1])
     ctx.stage = "labels"
     await ctx.broadcast(shard, label)
     everyone = True
     for turn in range(max_iter):
         ctx.stage = "round"
         awake[:] = _ALL if everyone else marks[: awake.size]
+        heavy = 0
+        if votes_for_heavy is not None:
+            awake &= ~votes_for_heavy.bits
+            elected, labels = await votes_for_heavy.elect(label)
+            heavy = elected.size
         count = find_changes(rows, label, awake, turn == 0, *counters, changed, new)
+        if heavy:
+            count = insert(elected, labels, changed, new, count)
         votes = adopt(rows, label, changed[:count], new)
         marks[:] = 0
-        many = votes * FEW > rows.out.size + rows.into.size
+        many = heavy > 0 or votes * FEW > rows.out.size + rows.into.size
         work = None if many else mark_neighbours(rows, changed[:count], masters, marks)
         await exchange_changes(
             ctx, shard, changed[:count], (label,), marks, (count, many), work
@@ -132,6 +145,18 @@ def _counters(shard: Shard, rows: Rows) -> tuple[Array | None, NDArray[np.int32]
     votes = np.diff(rows.out_offsets) + np.diff(rows.into_offsets)
     room = 1 << int(2 * votes.max(initial=1) - 1).bit_length()
     return np.full(room, -1, shard.order.dtype), np.zeros(room, np.int32)
+
+
+def insert(elected: Array, labels: Array, changed: Array, new: Array, count: int) -> int:
+    """Add vertices and their new labels to those that change, ascending; return how many."""
+    vertices = np.append(changed[:count], elected)
+    ascending = np.argsort(vertices)
+    total = vertices.size
+    changed[:total], new[:total] = (
+        vertices[ascending],
+        np.append(new[:count], labels)[ascending],
+    )
+    return total
 
 
 @nb.njit(nogil=True, cache=True)

@@ -20,6 +20,9 @@ An edge is left out only if both ends are in the largest tree of their slots. So
 whether all these trees have ended in one component; if they have not (a graph whose largest
 components lie apart), the edges that were left out are linked as well and 1 to 3 are repeated.
 
+Pieces of rows that are split over slots are linked like rows, and left out like them. A tree
+there may have proxies only: its label is that of the first of them.
+
 Encodings: `parent` uint32 over the local ids, a root is its own parent, and a parent is never
 larger than its child. Labels are orders.
 
@@ -103,6 +106,9 @@ def _link_rest(parent: NDArray[np.uint32], shard: Shard, largest: int) -> None:
     """Link the edges of all masters outside the tree of `largest`."""
     for rows in (shard.out, shard.into) if shard.directed else (shard.out,):
         link_outside(parent, largest, rows_of(rows))
+    for _, split in shard.families:
+        if split is not None:
+            link_pieces(parent, largest, split.vertices, rows_of(split.rows))
     compress(parent)
 
 
@@ -116,7 +122,13 @@ async def _joined_trees(
     proxies = room[: joints(parent, labels, shard.masters, room)]
     # a proxy joins its tree here to the tree of its master: both slots have to know it
     trees = parent[proxies]
-    masters, others = await ctx.reduce(shard, proxies, labels[trees], combine="min")
+    told, news = proxies, labels[trees]
+    if shard.out_split is not None:
+        strangers, first = np.unique(trees[trees >= shard.masters], return_index=True)
+        # the tree of such a root is that of its master, who has to know it as well
+        news = np.append(news, labels[proxies[trees >= shard.masters][first]])
+        told = np.append(told, strangers.astype(np.int32))
+    masters, others = await ctx.reduce(shard, told, news, combine="min")
     return np.append(trees, parent[masters]), np.append(labels[proxies], others)
 
 
@@ -202,7 +214,7 @@ def look_up(final: Star, labels: Array) -> Array:
 
 @nb.njit(nogil=True, cache=True)
 def joints(parent, labels, masters, proxies):  # type: ignore[no-untyped-def]
-    """List proxies in trees of masters, one for each pair of labels that is joined by some.
+    """List proxies in trees of others, one for each pair of labels that is joined by some.
 
     Some pairs are listed more than once: only the latest are remembered.
     """
@@ -210,7 +222,7 @@ def joints(parent, labels, masters, proxies):  # type: ignore[no-untyped-def]
     found = 0
     for proxy in range(masters, parent.size):
         root = parent[proxy]
-        if root >= masters:  # padding, or no edge that was linked leads to it
+        if root == proxy:  # padding, or no edge that was linked leads to it
             continue
         here, there = labels[root], labels[proxy]
         place = (here + 31 * there) & 1023
@@ -263,6 +275,16 @@ def link_outside(parent, largest, rows):  # type: ignore[no-untyped-def]
         if parent[v] != largest:
             for j in range(rows.offsets[v], rows.offsets[v + 1]):
                 link(parent, np.uint32(v), rows.targets[j])
+
+
+@nb.njit(nogil=True, cache=True)
+def link_pieces(parent, largest, vertices, rows):  # type: ignore[no-untyped-def]
+    """Link all edges of pieces of rows whose vertices are not in the largest tree."""
+    for piece in range(vertices.size):
+        v = np.uint32(vertices[piece])
+        if parent[v] != largest:
+            for j in range(rows.offsets[piece], rows.offsets[piece + 1]):
+                link(parent, v, rows.targets[j])
 
 
 @nb.njit(nogil=True, cache=True)

@@ -39,6 +39,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.build.splitting import whole_rows
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
@@ -84,6 +85,7 @@ class Cores(NamedTuple):
 
 async def core_number_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Find the core numbers of the masters; see :func:`core_number`."""
+    shard = await whole_rows(ctx, shard)
     c = _begin(shard)
     ctx.stage = "degrees"
     await ctx.broadcast(shard, c.estimate)

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dgraph.algorithms._wedges import close_wedges
+from dgraph.build.splitting import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, run_algorithm
@@ -42,6 +43,7 @@ __all__ = ["local_clustering", "local_clustering_slot"]
 
 async def local_clustering_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Compute the coefficients of all masters; see :func:`local_clustering`."""
+    shard = await whole_rows(ctx, shard)
     opposite, degree = await close_wedges(ctx, shard)
     # an undirected edge is there in both directions
     arcs = opposite if shard.directed else 2 * opposite

@@ -11,7 +11,9 @@ terms are added: the same graph gives the same bits on any slots. No sum overflo
 terms of all vertices together are at most 1. Rounding moves a rank by less than 1e-18 an arc.
 
 A round is one superstep: every master tells its proxies ``rank[u] / s(u)``, and with it travel
-what the last round has changed in all (L1) and the rank of the dangling vertices.
+what the last round has changed in all (L1) and the rank of the dangling vertices. Where rows
+are split over slots (rhizomes), each piece is summed where it lies, and the sums go to the
+owner before it goes on: a second superstep, with a message a piece.
 
 An iteration may begin anywhere; only its last rounds decide how near the end it is. So if the
 user gives a tolerance, all arcs weigh the same and vertices are many, shares have 32 bits as
@@ -23,9 +25,10 @@ Encodings: `shares` over the local ids: float64 with weights, and the term of ev
 rounded; without, multiples of 2**-60 as int64, or of about 2**-26 / n as uint32 (if one is too
 large for that, all become exact). `strength` float64, 0 if dangling.
 
-Cost: supersteps: rounds + 1, one more if shares had 32 bits. Messages: 8 bytes a proxy in each,
-or 4. A round reads from memory 4 bytes an arc in sequence (4 or 8 more with weights), and 8 or
-4 at a place that is mostly in the cache, since heavy vertices come first.
+Cost: supersteps: rounds + 1, one more if shares had 32 bits, and twice as many with split rows.
+Messages: 8 bytes a proxy in each, or 4. A round reads from memory 4 bytes an arc in sequence (4
+or 8 more with weights), and 8 or 4 at a place that is mostly in the cache, since heavy vertices
+come first.
 
 References
 ----------
@@ -50,7 +53,7 @@ from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.errors import EdgeValueError
 from dgraph.graph import Graph, check_graph, run_algorithm
-from dgraph.shard import Adjacency, Shard
+from dgraph.shard import Shard, Split
 from dgraph.shard.rows import rows_of
 from dgraph.vertices.ids import Ids
 
@@ -124,8 +127,9 @@ async def pagerank_slot(
         await check_weights(ctx, shard)
     ctx.stage = "ranks"
     s = Ranks(
-        np.full(shard.masters, even[0]), _inverse_strength(shard.out, weights), restart, sinks
+        np.full(shard.masters, even[0]), _inverse_strength(shard, weights), restart, sinks
     )
+    extra = np.zeros(0 if shard.into_split is None else shard.masters, np.int64)
     near = math.inf if tol is None or weights is not None else max(NEAR * tol, COARSE)
     coarse = near < 1 and shard.num_vertices >= MANY
     grid, shares, following = _no_shares(shard, weights, coarse)
@@ -149,9 +153,11 @@ async def pagerank_slot(
         if tol is not None and round_ > exact_from and change / GRID < tol:
             converged = True
             break
+        if shard.into_split is not None:
+            await _add_pieces(ctx, shard, shard.into_split, weighted, shares, extra)
         total = dangling / GRID
         change, dangling, spilled = pull(
-            rows, weights, alpha, total, shares, s, following, grid
+            rows, weights, alpha, total, shares, extra, s, following, grid
         )
         shares, following = following, shares
         round_ += 1
@@ -186,10 +192,26 @@ async def _portions(
     return found
 
 
-def _inverse_strength(out: Adjacency, weights: Array | None) -> Floats:
+async def _add_pieces(
+    ctx: Context, shard: Shard, split: Split, weighted: bool, shares: Array, extra: Array
+) -> None:
+    """Sum the pieces of split rows where they lie, and tell their owners the sums."""
+    sums = np.zeros(split.vertices.size, np.int64)
+    pull_pieces(rows_of(split.rows), split.rows.weights if weighted else None, shares, sums)
+    vertices, found = await ctx.reduce(shard, split.vertices, sums, combine="sum")
+    extra[:] = 0
+    add_to(extra, vertices, found)
+
+
+def _inverse_strength(shard: Shard, weights: Array | None) -> Floats:
     """Return 1 / s(v) of every master v, 0 where s(v) is 0."""
-    counts = np.diff(out.offsets).astype(np.float64)
-    strength = counts if weights is None else row_sums(out.offsets, out.weights)
+    out, split = shard.out, shard.out_split
+    if weights is None:
+        strength = shard.out_degree.astype(np.float64)
+    else:
+        strength = row_sums(out.offsets, out.weights)
+        if split is not None and split.strength is not None:
+            strength = split.whole(strength, split.strength)
     with np.errstate(over="ignore"):  # it is refused
         return np.divide(1, strength, out=np.zeros_like(strength), where=strength > 0)
 
@@ -236,8 +258,23 @@ def give(share, weights, shares, v, grid):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def pull(rows, weights, alpha, dangling, shares, s, following, grid):  # type: ignore[no-untyped-def]
-    """Do one round.
+def pull_pieces(rows, weights, shares, sums):  # type: ignore[no-untyped-def]
+    """Sum what comes along the arcs of each piece of a row."""
+    for piece in range(sums.size):
+        for j in range(rows.offsets[piece], rows.offsets[piece + 1]):
+            sums[piece] += term(rows.targets, weights, shares, j)
+
+
+@nb.njit(nogil=True, cache=True)
+def add_to(totals, vertices, values):  # type: ignore[no-untyped-def]
+    """Add to the totals of some vertices, of which one may occur more than once."""
+    for i in range(vertices.size):
+        totals[vertices[i]] += values[i]
+
+
+@nb.njit(nogil=True, cache=True)
+def pull(rows, weights, alpha, dangling, shares, extra, s, following, grid):  # type: ignore[no-untyped-def]
+    """Do one round. `extra`: what other slots have summed for each master; may be empty.
 
     Returns what it changed and the rank of the dangling, both as multiples of 1 / GRID, and how
     many shares were too large.
@@ -250,7 +287,7 @@ def pull(rows, weights, alpha, dangling, shares, s, following, grid):  # type: i
     calm = np.uint64(max(targets.size - AHEAD, 0))  # the last arcs have nothing ahead of them
     for v in range(rank.size):
         begin, end = end, offsets[v + 1]
-        total = 0
+        total = extra[v] if extra.size else 0
         for j in range(begin, min(end, calm)):
             prefetch(shares, targets[j + np.uint64(AHEAD)])
             total += term(targets, weights, shares, j)
@@ -270,7 +307,7 @@ def pull(rows, weights, alpha, dangling, shares, s, following, grid):  # type: i
 def term(targets, weights, shares, j):  # type: ignore[no-untyped-def]
     """Return what comes along an arc, on the grid."""
     if weights is None:
-        return shares[targets[j]]
+        return np.int64(shares[targets[j]])  # of both ways one type, or the sums are of floats
     return on_grid(shares[targets[j]] * weights[j])
 
 

@@ -68,6 +68,7 @@ from dgraph.algorithms._tight import predecessors
 from dgraph.algorithms._weights import check_weights
 from dgraph.algorithms.bfs import bfs_slot
 from dgraph.arguments import as_ids, optional_number
+from dgraph.build.splitting import whole_rows
 from dgraph.engine.columns import Column, Neighbours, Nullable, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
@@ -104,6 +105,7 @@ async def sssp_slot(
     """Search from the one vertex `source`; see :func:`sssp`."""
     if not shard.weighted:
         return await _sssp_unweighted(ctx, shard, source, limit)
+    shard = await whole_rows(ctx, shard)
     ctx.stage = "source"
     _, here = await masters_of(ctx, shard, source)
     at = int(here[0]) if here.size else -1
@@ -114,7 +116,7 @@ async def sssp_slot(
     rows = by_weight(shard)
     parent = await predecessors(ctx, shard, s, at, lowest, *rows)
     distance = s.distance[: shard.masters].copy()
-    return {"distance": Plain(distance), "predecessor": Neighbours(parent)}
+    return {"distance": Plain(distance), "predecessor": Neighbours(parent, shard)}
 
 
 async def _sssp_unweighted(

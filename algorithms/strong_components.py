@@ -61,6 +61,7 @@ from dgraph.algorithms._colours import (
     trim,
 )
 from dgraph.algorithms._tarjan import by_row, smallest, smallest_members, tarjan
+from dgraph.build.splitting import whole_rows
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
@@ -91,6 +92,7 @@ _NOBODY = np.zeros(0, np.int32)
 
 async def strong_components_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Label every master with the smallest vertex of its strong component."""
+    shard = await whole_rows(ctx, shard)
     if shard.slots == 1:
         component = tarjan(shard.out.offsets, shard.out.targets)
         return {"component": Orders(smallest(shard.order, component)[component])}

@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dgraph.algorithms._wedges import close_wedges
+from dgraph.build.splitting import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
@@ -34,6 +35,7 @@ __all__ = ["triangles", "triangles_slot"]
 
 async def triangles_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Count the triangles at every master; see :func:`triangles`."""
+    shard = await whole_rows(ctx, shard)
     opposite, _ = await close_wedges(ctx, shard)
     return {"triangles": Plain(opposite)}
 

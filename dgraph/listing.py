@@ -13,9 +13,10 @@ import pandas as pd
 from numba import njit
 from numpy.typing import NDArray
 
+from dgraph.build.splitting import whole_rows
 from dgraph.engine.columns import Column, Plain, to_frame
 from dgraph.engine.context import Context
-from dgraph.shard import Adjacency, Shard
+from dgraph.shard import Adjacency, Shard, Split
 from dgraph.vertices.ids import Ids, concat_ids, ids_from_columns
 
 __all__ = ["arcs_slot", "degrees_slot", "edges_slot", "vertices_slot"]
@@ -30,16 +31,28 @@ async def vertices_slot(ctx: Context, shard: Shard) -> pd.DataFrame:
 
 async def degrees_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """List degrees: a loop counts 2, or one in and one out; kept parallels count each."""
-    out = np.diff(shard.out.offsets)
+    out = shard.out_degree
     if shard.directed:
-        return {"in_degree": Plain(np.diff(shard.into.offsets)), "out_degree": Plain(out)}
+        return {"in_degree": Plain(shard.into_degree), "out_degree": Plain(out)}
     loops = np.zeros(shard.masters, np.int64)
-    _count_loops(shard.out.offsets, shard.out.targets, loops)
+    _count_loops(np.arange(shard.masters), shard.out.offsets, shard.out.targets, loops)
+    if shard.out_split is not None:
+        loops += await _loops_elsewhere(ctx, shard, shard.out_split)
     return {"degree": Plain(out + loops)}
+
+
+async def _loops_elsewhere(ctx: Context, shard: Shard, split: Split) -> NDArray[np.int64]:
+    """Return the loops of the masters that stand in pieces of their rows on other slots."""
+    found = np.zeros(split.vertices.size, np.int64)
+    _count_loops(split.vertices, split.rows.offsets, split.rows.targets, found)
+    loops = np.zeros(shard.masters, np.int64)
+    np.add.at(loops, *await ctx.reduce(shard, split.vertices, found, combine="sum"))
+    return loops
 
 
 async def edges_slot(ctx: Context, shard: Shard) -> pd.DataFrame:
     """List every edge once, in users' ids; an undirected one with its smaller id first."""
+    shard = await whole_rows(ctx, shard)
     near, far, weight = _listed(shard, await _orders(ctx, shard))
     ids, place = await _all_ids(ctx, shard)
     ends = ids.take(near).to_pandas(), ids.take(place[far]).to_pandas()
@@ -48,6 +61,7 @@ async def edges_slot(ctx: Context, shard: Shard) -> pd.DataFrame:
 
 async def arcs_slot(ctx: Context, shard: Shard) -> pd.DataFrame:
     """List every edge once as `edges_slot` does, but in orders: positions of sorted ids."""
+    shard = await whole_rows(ctx, shard)
     order = await _orders(ctx, shard)
     near, far, weight = _listed(shard, order)
     return await _edge_table(ctx, order[near], order[far], weight)
@@ -104,10 +118,10 @@ def _listed(shard: Shard, order: Array) -> tuple[Array, Array, Array | None]:
 
 
 @njit(nogil=True, cache=True)
-def _count_loops(offsets, targets, loops):  # type: ignore[no-untyped-def]
+def _count_loops(vertices, offsets, targets, loops):  # type: ignore[no-untyped-def]
     for row in range(len(loops)):
         for at in range(offsets[row], offsets[row + 1]):
-            loops[row] += targets[at] == row
+            loops[row] += targets[at] == vertices[row]
 
 
 @njit(nogil=True, cache=True)

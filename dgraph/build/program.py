@@ -11,6 +11,7 @@
                              cheaply; it looks at that and says who the owners are
               F settling     edges to the owners of their ends
     shard     G routes, rows groups of proxies agreed with their owners; CSR
+              H rhizomes     if asked for: the rows of heavy vertices split over slots
 
 Only A and E touch user ids. No slot ever holds an array with an entry for every vertex, only
 bitmaps; edges travel in pieces, and every stage lets go of what it has used up.
@@ -39,6 +40,7 @@ from dgraph.build.routing import agree, gather_groups
 from dgraph.build.settling import Arcs, blocks_of, settle_edges
 from dgraph.build.sparse import number_sparse
 from dgraph.build.spec import BuildSpec
+from dgraph.build.splitting import split_rows
 from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.edges.chunk import EdgeChunk
 from dgraph.edges.vertex_chunk import VertexChunk
@@ -85,7 +87,8 @@ async def build(
     shard : Shard
     report : dict
         Of the whole graph: rows_read, self_loops (among them), self_loops_dropped,
-        duplicates_merged. Of this slot: seconds, a dict by stage, and bytes, of the shard.
+        duplicates_merged, and rhizomes if there are to be any. Of this slot: seconds, a dict
+        by stage, and bytes, of the shard.
 
     Raises
     ------
@@ -116,6 +119,10 @@ async def build(
     owner = await _choose(ctx, phases, known, vertices, spec)
     phases.begin("owning")
     shard = await _lay_out(ctx, phases.begin, [known], owner, spec)
+    if spec.rhizomes is not None:
+        phases.begin("rhizomes")
+        shard, report["rhizomes"] = await split_rows(ctx, shard, spec.rhizomes)
+        give_back(shard.nbytes)
     phases.begin("")
     return shard, report | {"seconds": phases.seconds, "bytes": shard.nbytes}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dgraph.build.rhizomes import Rhizomes
 from dgraph.build.strategy import EdgeStrategy, Strategy
 
 __all__ = ["BuildSpec"]
@@ -27,6 +28,8 @@ class BuildSpec:
     low, high : int or None
         The least and the greatest id, edges' and vertices', if these are integers so close
         together that a bitmap of the range serves as dictionary; see :meth:`dense_range`.
+    rhizomes : Rhizomes or None
+        How the rows of heavy vertices are split; None: not at all.
     """
 
     ids: str
@@ -38,6 +41,7 @@ class BuildSpec:
     declared: bool = False
     low: int | None = None
     high: int | None = None
+    rhizomes: Rhizomes | None = None
 
     @staticmethod
     def dense_range(low: int, high: int, rows: int, slots: int) -> bool:

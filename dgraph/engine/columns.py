@@ -25,7 +25,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.engine.translate import ids_of_locals, ids_of_orders, local_of_neighbours
+from dgraph.engine.translate import (
+    ids_of_locals,
+    ids_of_orders,
+    local_of_neighbours,
+    orders_of_neighbours,
+)
 from dgraph.shard import Shard
 
 __all__ = ["Column", "Neighbours", "Nullable", "Orders", "Plain", "to_frame"]
@@ -75,12 +80,20 @@ class Neighbours(Column):
     ----------
     codes : array
         See :func:`dgraph.engine.translate.local_of_neighbours`.
+    whole : Shard, optional
+        The shard with whole rows, of whose local ids the codes speak, if it is another one.
     """
 
     codes: Array
+    whole: Shard | None = None
 
     async def in_users_ids(self, ctx: Context, shard: Shard) -> Any:
-        """Return user ids in their nullable form; two exchanges."""
+        """Return user ids in their nullable form; two exchanges, five with split rows."""
+        shard = shard if self.whole is None else self.whole
+        if shard.into_split is not None:
+            orders = await orders_of_neighbours(ctx, shard, self.codes)
+            found = await ids_of_orders(ctx, shard, np.maximum(orders, 0))
+            return found.to_nullable(orders < 0)
         room = ctx.scratch(shard, self.codes.size, np.int32)
         local = local_of_neighbours(shard, self.codes, out=room)
         missing = local < 0

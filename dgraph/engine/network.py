@@ -184,8 +184,7 @@ def find_network(
 
 async def weigh_slot(ctx: Any, shard: Shard) -> int:
     """Return the score of a slot; a slot program."""
-    heaviest = slice(0, HEAVIEST + 1)
-    degrees = np.diff(shard.out.offsets[heaviest])
+    degrees = shard.out_degree
     if shard.directed:
-        degrees = degrees + np.diff(shard.into.offsets[heaviest])
-    return score(degrees)
+        degrees = degrees + shard.into_degree
+    return score(degrees[:HEAVIEST])

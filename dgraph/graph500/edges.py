@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.numberset import NumberSet, mark
+from dgraph.build.splitting import whole_rows
 from dgraph.edges.generate import kronecker, kronecker_rows
 from dgraph.engine.context import Context
 from dgraph.errors import RunError
@@ -213,7 +214,7 @@ class TupleEdges(Edges):
 async def edges_of(ctx: Context, shard: Shard, listed: EdgeList | None) -> Edges:
     """Return the tuples of the edge list that the graph was made of, else the graph's edges."""
     if listed is None:
-        return RowEdges(shard)
+        return RowEdges(await whole_rows(ctx, shard))
     kept: TupleEdges | None = shard.derived.get(_KEPT)
     if (await ctx.allreduce([kept is not None], "min"))[0]:
         assert kept is not None

@@ -63,7 +63,13 @@ async def draw_keys(g: Graph, k: int, seed: int) -> list[Any]:
 
 async def _draw_slot(ctx: Context, shard: Shard, k: int, seed: int) -> list[tuple[int, Any]]:
     """Return the k masters of the least hash among the eligible ones, with it."""
-    eligible = np.flatnonzero(_reach_another(shard.out.offsets, shard.out.targets))
+    rows, split = shard.out, shard.out_split
+    reaching = _reach_another(np.arange(shard.masters), rows.offsets, rows.targets)
+    if split is not None:
+        hits = _reach_another(split.vertices, split.rows.offsets, split.rows.targets)
+        heard = await ctx.reduce(shard, split.vertices, hits.astype(np.int8), combine="max")
+        np.logical_or.at(reaching, *heard)
+    eligible = np.flatnonzero(reaching)
     ids = shard.ids.take(eligible)
     salt = hash_ints(np.array([seed], np.int64))
     hashed = hash_ints(ids.hash() ^ salt)
@@ -72,18 +78,18 @@ async def _draw_slot(ctx: Context, shard: Shard, k: int, seed: int) -> list[tupl
 
 
 @nb.njit(nogil=True, cache=True)
-def _reach_another(offsets, targets):  # type: ignore[no-untyped-def]
-    """Return which masters have an edge that is no loop.
+def _reach_another(vertices, offsets, targets):  # type: ignore[no-untyped-def]
+    """Return which vertices have an edge that is no loop.
 
     Examples
     --------
-    >>> _reach_another(np.array([0, 1, 1, 3]), np.array([0, 2, 0], np.int32))
+    >>> _reach_another(np.arange(3), np.array([0, 1, 1, 3]), np.array([0, 2, 0], np.int32))
     array([False, False,  True])
     """
     found = np.zeros(offsets.size - 1, np.bool_)
     for row in range(found.size):
         for at in range(offsets[row], offsets[row + 1]):
-            if targets[at] != row:
+            if targets[at] != vertices[row]:
                 found[row] = True
                 break
     return found

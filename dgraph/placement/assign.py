@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from distributed import Client
 
+from dgraph.build.splitting import whole_rows
 from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.clients import find_client, look_and_make
 from dgraph.edges.inputs import EdgeInput, edge_input
@@ -189,6 +190,7 @@ async def _refine_slot(
     ctx: Context, shard: Shard, rounds: int, eps: float, unit: Any
 ) -> dict[str, Column]:
     """Refine the placement that the shards have."""
+    shard = await whole_rows(ctx, shard)
     links = links_of(shard)
     slot_of = np.full(shard.size, -1, np.int32)
     slot_of[: shard.masters] = shard.slot

@@ -1,5 +1,6 @@
 """The part of a graph that one slot holds, and the kernels that walk it."""
 
 from dgraph.shard.shard import Adjacency, Dictionary, Shard, number_dtype
+from dgraph.shard.split import Split
 
-__all__ = ["Adjacency", "Dictionary", "Shard", "number_dtype"]
+__all__ = ["Adjacency", "Dictionary", "Shard", "Split", "number_dtype"]

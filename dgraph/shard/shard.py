@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.shard.split import Split
 from dgraph.vertices.ids import Ids
 
 __all__ = ["Adjacency", "Dictionary", "Shard", "number_dtype"]
@@ -121,6 +122,9 @@ class Shard:
         ``shared[s]``: my masters that have a proxy on slot s, ascending: the order of the
         group that s holds for me. ``shared[slot]`` is empty.
     dictionary : Dictionary
+    out_split, into_split : Split or None
+        The rows that are split over slots, of which `out` and `into` hold the first pieces
+        only; the same object in an undirected graph. None on all slots if no vertex is split.
     """
 
     slot: int
@@ -139,6 +143,8 @@ class Shard:
     into: Adjacency
     shared: tuple[NDArray[np.int32], ...]
     dictionary: Dictionary
+    out_split: Split | None = None
+    into_split: Split | None = None
     #: For each slot: the k for which ``shared[s]`` is simply 0 .. k-1, else -1.
     prefix: tuple[int, ...] = field(init=False)
     #: The other slots, and where their groups start: ascending, unlike `group_start`.
@@ -170,9 +176,32 @@ class Shard:
         return self.out.weights is not None
 
     @property
+    def out_degree(self) -> NDArray[np.int64]:
+        """Entries of the whole rows of out-edges, for each master."""
+        counts = np.diff(self.out.offsets)
+        split = self.out_split
+        return counts if split is None else split.whole(counts, split.degree)
+
+    @property
+    def into_degree(self) -> NDArray[np.int64]:
+        """Entries of the whole rows of in-edges, for each master."""
+        counts = np.diff(self.into.offsets)
+        split = self.into_split
+        return counts if split is None else split.whole(counts, split.degree)
+
+    @property
+    def families(self) -> tuple[tuple[Adjacency, Split | None], ...]:
+        """Rows and what is split of them: of the out-edges, and if directed of the in-edges."""
+        first = (self.out, self.out_split)
+        return (first, (self.into, self.into_split)) if self.directed else (first,)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        edges = self.out.nbytes + (self.into.nbytes if self.into is not self.out else 0)
+        edges = sum(
+            rows.nbytes + (0 if split is None else split.nbytes)
+            for rows, split in self.families
+        )
         routes = sum(some.nbytes for some in self.shared)
         numbers = self.rank.nbytes + self.order.nbytes + self.ids.nbytes
         derived = sum(int(some.nbytes) for some in self.derived.values())

@@ -1,0 +1,217 @@
+"""Which rows are split, into how many pieces, on which slots: the rules of the rhizomes.
+
+::
+
+    cutoff                     = ceil(largest degree / rhizome_max), at least 1      Eq. 1
+    rhizome of the r-th entry  = (r // cutoff) mod rhizome_max
+
+so a vertex of degree d has min(rhizome_max, ceil(d / cutoff)) rhizomes, and only one of more
+than `cutoff` entries is split. The first rhizome, the root, is on the owner. Where the others
+go says the allocation::
+
+    random      any slots, drawn for each vertex, none twice before all are used
+    vicinity    the root's leaf domain first, then its siblings, then one level up
+    sources     the slots that own most of the neighbours
+
+The order of the edges of a vertex, of which Eq. 1 speaks, is free. Here those whose other end
+lives where a rhizome is come to that rhizome first, as far as it has room, and the rest fills
+up what is nearest: so most entries lie beside the master of their other end, and nothing has
+to travel along them.
+
+The in-edges of a directed graph are split into rhizomes as the user says, its out-edges into
+ghosts, by the same cutoff rule, always in the vicinity of the root. In an undirected graph a
+row is both, and it is split once, as the in-edges are. Fission (of TopoX) is the same with
+another cutoff: a quarter of the edges of a slot.
+
+After "Rhizomes to load balance skewed in-degree distributions"; the paper does not say how the
+cutoff is rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.errors import OptionError, OptionTypeError
+from dgraph.topology import Topology
+
+__all__ = ["ALLOCATIONS", "Rhizomes", "allot", "nearness"]
+
+Array = NDArray[Any]
+
+#: Where rhizomes may go, the default first.
+ALLOCATIONS = ("random", "vicinity", "sources")
+
+
+@dataclass(frozen=True)
+class Rhizomes:
+    """How the rows of heavy vertices are split.
+
+    Parameters
+    ----------
+    most : int, optional
+        The most rhizomes of a vertex; 1 or None: no row is split.
+    allocation : {"random", "vicinity", "sources"}
+    cutoff : int, optional
+        A vertex of more entries is split. Default: by Eq. 1.
+    fission : bool
+        Split what has more than a quarter of a slot's edges, into as many parts as that has
+        quarters, at most one a slot, siblings in the same leaf domain first.
+    topology : Topology, optional
+        The graph's own, if left out.
+
+    Examples
+    --------
+    >>> Rhizomes(4).cut(10, edges=10, slots=4), Rhizomes(1)
+    ((4, 3), Rhizomes(most=1, allocation='random', cutoff=None, fission=False, topology=None))
+    """
+
+    most: int | None = 16
+    allocation: str = "random"
+    cutoff: int | None = None
+    fission: bool = False
+    topology: Topology | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        for name, value in (("rhizome_max", self.most), ("rhizome_cutoff", self.cutoff)):
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise OptionTypeError(
+                    f"expected {name} to be an integer from 1 on or None, got {value!r}"[:200]
+                )
+            if value < 1:
+                raise OptionError(
+                    f"expected {name} of at least 1, got {value}: 1 or None splits nothing"
+                    if name == "rhizome_max"
+                    else f"expected {name} of at least 1, got {value}"
+                )
+        if self.allocation not in ALLOCATIONS:
+            raise OptionError(
+                f"expected rhizome_allocation to be one of "
+                f"{', '.join(map(repr, ALLOCATIONS))}, got {self.allocation!r}"[:200]
+            )
+
+    @property
+    def off(self) -> bool:
+        """Whether nothing can be split."""
+        return not self.fission and (self.most is None or self.most <= 1)
+
+    def on(self, topology: Topology) -> Rhizomes:
+        """Return these rules for a domain tree, unless they have one already."""
+        return self if self.topology is not None else replace(self, topology=topology)
+
+    def cut(self, largest: int, edges: int, slots: int) -> tuple[int, int]:
+        """Return the most pieces of a row and the cutoff, of a family of rows.
+
+        Parameters
+        ----------
+        largest : int
+            The most entries of a row.
+        edges : int
+            Of the graph.
+        slots : int
+        """
+        if self.fission:
+            return slots, max(1, edges // (4 * slots))
+        most = int(self.most or 1)
+        return most, int(self.cutoff or max(1, -(-largest // most)))
+
+    def ghosts(self) -> Rhizomes:
+        """Return the rules for out-edges of a directed graph."""
+        return replace(self, allocation="vicinity")
+
+    def sequence(self, pieces: int, root: int, rank: int, near: Array, homes: Array) -> Array:
+        """Return the slots of the pieces of a row, the root first.
+
+        Parameters
+        ----------
+        pieces, root : int
+        rank : int
+            Of the vertex; seeds what is random.
+        near : int array of length slots
+            All slots, the nearest to the root first: itself.
+        homes : int array of length slots
+            How many of the other ends each slot owns.
+
+        Examples
+        --------
+        >>> near = np.array([1, 0, 3, 2])
+        >>> Rhizomes(4, "vicinity").sequence(2, 1, 0, near, np.zeros(4, int))
+        array([1, 0])
+        >>> Rhizomes(4, "sources").sequence(3, 1, 0, near, np.array([0, 1, 5, 2]))
+        array([1, 2, 3])
+        """
+        others = near[1:]
+        if self.allocation == "random" and not self.fission:
+            drawn = np.random.default_rng([0x51EED, rank])
+            others = drawn.permutation(np.sort(others))
+        elif self.allocation == "sources" and not self.fission:
+            others = others[np.argsort(-homes[others], kind="stable")]
+        found: Array = np.append(near[:1], others)[: min(pieces, len(near))]
+        return found
+
+
+def nearness(topology: Topology) -> NDArray[np.int32]:
+    """Return, for each slot, all slots by their distance from it, itself first.
+
+    Examples
+    --------
+    >>> nearness(Topology.from_fanouts([2, 2]))
+    array([[0, 1, 2, 3],
+           [1, 0, 3, 2],
+           [2, 3, 0, 1],
+           [3, 2, 1, 0]], dtype=int32)
+    """
+    slots = topology.slots
+    near = np.empty((slots, slots), np.int32)
+    for slot in range(slots):
+        level = topology.levels(slot).astype(np.int64)
+        round_ = (np.arange(slots) - slot) % slots
+        near[slot] = np.lexsort((round_, level))  # not all rows spill over to the same slot
+    return near
+
+
+@nb.njit(nogil=True, cache=True)
+def allot(owner, sizes, near, out):  # type: ignore[no-untyped-def]
+    """Say where each entry of a row goes.
+
+    Parameters
+    ----------
+    owner : int array
+        The slot that owns the other end of each entry.
+    sizes : int64 array of length slots
+        How many entries each slot is to get; used up.
+    near : int32 array of shape (slots, slots)
+        See :func:`nearness`.
+    out : int array beside `owner`
+        Gets the slots.
+
+    Examples
+    --------
+    >>> where = np.empty(5, np.int32)
+    >>> near = nearness(Topology.from_fanouts([3]))
+    >>> allot(np.array([2, 2, 2, 0, 1]), np.array([3, 0, 2]), near, where)
+    >>> where
+    array([2, 2, 0, 0, 0], dtype=int32)
+    """
+    for i in range(owner.size):
+        slot = owner[i]
+        out[i] = -1
+        if sizes[slot] > 0:
+            sizes[slot] -= 1
+            out[i] = slot
+    at = np.zeros(sizes.size, np.int64)
+    for i in range(owner.size):
+        if out[i] < 0:
+            home = owner[i]
+            while sizes[near[home, at[home]]] == 0:
+                at[home] += 1
+            slot = near[home, at[home]]
+            sizes[slot] -= 1
+            out[i] = slot
