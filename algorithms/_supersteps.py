@@ -19,7 +19,7 @@ from dgraph.algorithms._messages import (
     mark_receivers,
 )
 from dgraph.algorithms._totals import exact_totals
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders, Plain
 from dgraph.engine.context import Context

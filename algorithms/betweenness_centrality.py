@@ -55,7 +55,7 @@ from dgraph.algorithms._delta import begin
 from dgraph.algorithms._simple import simple
 from dgraph.algorithms._weights import check_weights
 from dgraph.arguments import as_sources, flag, integer, optional_integer
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of

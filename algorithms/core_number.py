@@ -39,7 +39,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context

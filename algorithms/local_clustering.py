@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dgraph.algorithms._wedges import close_wedges
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, run_algorithm

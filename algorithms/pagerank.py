@@ -46,6 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._prefetch import prefetch
+from dgraph.algorithms._strength import inverse_strength
 from dgraph.algorithms._weights import check_weights
 from dgraph.arguments import as_values, flag, integer, number, optional_number
 from dgraph.engine.columns import Column, Plain
@@ -126,9 +127,7 @@ async def pagerank_slot(
     if weights is not None:
         await check_weights(ctx, shard)
     ctx.stage = "ranks"
-    s = Ranks(
-        np.full(shard.masters, even[0]), _inverse_strength(shard, weights), restart, sinks
-    )
+    s = Ranks(np.full(shard.masters, even[0]), inverse_strength(shard, weights), restart, sinks)
     extra = np.zeros(0 if shard.into_split is None else shard.masters, np.int64)
     near = math.inf if tol is None or weights is not None else max(NEAR * tol, COARSE)
     coarse = near < 1 and shard.num_vertices >= MANY
@@ -201,29 +200,6 @@ async def _add_pieces(
     vertices, found = await ctx.reduce(shard, split.vertices, sums, combine="sum")
     extra[:] = 0
     add_to(extra, vertices, found)
-
-
-def _inverse_strength(shard: Shard, weights: Array | None) -> Floats:
-    """Return 1 / s(v) of every master v, 0 where s(v) is 0."""
-    out, split = shard.out, shard.out_split
-    if weights is None:
-        strength = shard.out_degree.astype(np.float64)
-    else:
-        strength = row_sums(out.offsets, out.weights)
-        if split is not None and split.strength is not None:
-            strength = split.whole(strength, split.strength)
-    with np.errstate(over="ignore"):  # it is refused
-        return np.divide(1, strength, out=np.zeros_like(strength), where=strength > 0)
-
-
-@nb.njit(nogil=True, cache=True)
-def row_sums(offsets, weights):  # type: ignore[no-untyped-def]
-    """Return the sum of every row, added from left to right."""
-    sums = np.zeros(offsets.size - 1)
-    for v in range(sums.size):
-        for j in range(offsets[v], offsets[v + 1]):
-            sums[v] += weights[j]
-    return sums
 
 
 @nb.njit(nogil=True, cache=True)

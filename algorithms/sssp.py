@@ -68,7 +68,7 @@ from dgraph.algorithms._tight import predecessors
 from dgraph.algorithms._weights import check_weights
 from dgraph.algorithms.bfs import bfs_slot
 from dgraph.arguments import as_ids, optional_number
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Neighbours, Nullable, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of

@@ -61,7 +61,7 @@ from dgraph.algorithms._colours import (
     trim,
 )
 from dgraph.algorithms._tarjan import by_row, smallest, smallest_members, tarjan
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dgraph.algorithms._wedges import close_wedges
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError

@@ -13,7 +13,7 @@ import pandas as pd
 from numba import njit
 from numpy.typing import NDArray
 
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain, to_frame
 from dgraph.engine.context import Context
 from dgraph.shard import Adjacency, Shard, Split

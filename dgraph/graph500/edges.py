@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.build.joining import whole_rows
 from dgraph.build.numberset import NumberSet, mark
-from dgraph.build.splitting import whole_rows
 from dgraph.edges.generate import kronecker, kronecker_rows
 from dgraph.engine.context import Context
 from dgraph.errors import RunError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from distributed import Client
 
-from dgraph.build.splitting import whole_rows
+from dgraph.build.joining import whole_rows
 from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.clients import find_client, look_and_make
 from dgraph.edges.inputs import EdgeInput, edge_input

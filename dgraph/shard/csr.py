@@ -14,8 +14,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.shard.adjacency import Adjacency
 from dgraph.shard.memory import give_back
-from dgraph.shard.shard import Adjacency, number_dtype
+from dgraph.shard.shard import number_dtype
 
 __all__ = ["compress"]
 

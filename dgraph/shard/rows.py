@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.shard.shard import Adjacency
+from dgraph.shard.adjacency import Adjacency
 
 __all__ = ["Rows", "rows_of"]
 

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.shard.adjacency import Adjacency
 from dgraph.shard.split import Split
 from dgraph.vertices.ids import Ids
 
-__all__ = ["Adjacency", "Dictionary", "Shard", "number_dtype"]
+__all__ = ["Dictionary", "Shard", "number_dtype"]
 
 Array = NDArray[Any]
 #: Numbers of vertices are int32 below this many vertices, int64 from it on.
@@ -42,31 +43,6 @@ def number_dtype(vertices: int) -> np.dtype[Any]:
     (dtype('int32'), dtype('int64'))
     """
     return np.dtype(np.int32 if vertices < WIDE else np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Adjacency:
-    """Compressed sparse rows over local ids.
-
-    Parameters
-    ----------
-    offsets : int64 array of length rows + 1
-    targets : int32 array
-        Local ids; inside a row by ascending rank, so the first hit is the first in the vertex
-        order.
-    weights : float32 or float64 array, or None
-        Beside `targets`; float32 where that loses nothing.
-    """
-
-    offsets: NDArray[np.int64]
-    targets: NDArray[np.int32]
-    weights: Array | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        weights = 0 if self.weights is None else self.weights.nbytes
-        return self.offsets.nbytes + self.targets.nbytes + weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ piece, on the owner, is never empty.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from dgraph.shard.shard import Adjacency
+from dgraph.shard.adjacency import Adjacency
 
 __all__ = ["Split"]
 
