@@ -19,15 +19,14 @@ from pyarrow.lib import ArrowException
 
 import dgraph as dg
 from dgraph.cli_messages import complain, warn_in_lines
-from dgraph.cli_placement import add_placement
+from dgraph.cli_placement import PLACEMENT_OPTIONS, add_placement
 from dgraph.cli_topology import add_topology
 from dgraph.clients import LOCAL
 from dgraph.edges.files import FORMATS
 from dgraph.errors import DgraphError
-from dgraph.ingest import CHOICES
 from dgraph.job import Job
 from dgraph.output import check_output, print_lines, write_frame
-from dgraph.placement.resolve import NAMED
+from dgraph.policies import CHOICES
 
 __all__ = ["cli", "main"]
 
@@ -115,13 +114,7 @@ _JOB_OPTIONS = (
     _policy("duplicates", "min", "Parallel edges."),
     _policy("self_loops", "keep", "Edges from a vertex to itself."),
     _policy("nulls", "error", "Edges that lack an id or weight."),
-    click.option(
-        "--placement",
-        type=click.Choice([*NAMED]),
-        default="degree",
-        show_default=True,
-        help="Which slot owns a vertex; never changes a result.",
-    ),
+    *PLACEMENT_OPTIONS,
     click.option("--out", metavar="FILE", help="Write FILE.parquet or FILE.csv."),
     click.option(
         "--format",

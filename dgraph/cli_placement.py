@@ -10,10 +10,34 @@ import click
 import pandas as pd
 
 import dgraph as dg
+from dgraph.build.rhizomes import ALLOCATIONS
 from dgraph.placement.resolve import NAMED
 from dgraph.topology import Topology
 
-__all__ = ["add_placement"]
+__all__ = ["PLACEMENT_OPTIONS", "add_placement"]
+
+#: What ``dgraph run`` may be told of it.
+PLACEMENT_OPTIONS = (
+    click.option(
+        "--placement",
+        type=click.Choice([*NAMED]),
+        default="degree",
+        show_default=True,
+        help="Which slot owns a vertex; never changes a result.",
+    ),
+    click.option(
+        "--rhizome-max",
+        type=click.IntRange(1),
+        help="Split heavy vertices into so many parts at most; never changes a result.",
+    ),
+    click.option(
+        "--rhizome-allocation",
+        type=click.Choice(ALLOCATIONS),
+        default=ALLOCATIONS[0],
+        show_default=True,
+        help="Where the parts go.",
+    ),
+)
 
 
 def add_placement(

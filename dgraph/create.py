@@ -9,15 +9,17 @@ from typing import Any
 
 from distributed import Client
 
+from dgraph.build.rhizomes import Rhizomes
 from dgraph.clients import call, find_client, look_and_make
 from dgraph.edges.inputs import EdgeInput, edge_input
 from dgraph.edges.summary import Nulls, SelfLoops
 from dgraph.edges.vertex_inputs import VertexInput, placement_input
 from dgraph.engine.discovery import Given
 from dgraph.graph import Graph
-from dgraph.ingest import Policies, check_slots, find_home, ingest
+from dgraph.ingest import check_slots, find_home, ingest
 from dgraph.placement.frame import Frame
 from dgraph.placement.resolve import resolve, settled
+from dgraph.policies import Policies
 from dgraph.store import GIVEN, open_saved
 
 __all__ = ["from_edges", "load"]
@@ -35,6 +37,9 @@ def from_edges(
     self_loops: SelfLoops = "keep",
     nulls: Nulls = "error",
     placement: Any = "degree",
+    rhizome_max: int | None = None,
+    rhizome_allocation: str = "random",
+    rhizome_cutoff: int | None = None,
     topology: Given = None,
     slots: int | None = None,
     virtual_slots: int | None = None,
@@ -70,6 +75,18 @@ def from_edges(
         Which slot owns a vertex: "degree", "hash", "chunk", "2d", "hierarchy", "metis",
         "fennel", "xtree", "adp" or "topox", see `dgraph.placement`; a frame has columns vertex
         and slot. Never changes a result.
+    rhizome_max : int, optional
+        Split the in-edges of heavy vertices (of an undirected graph: their edges) into so many
+        parts at most, and lay these on several slots; of a directed graph the out-edges of
+        heavy vertices likewise. Heavy is who has more than the largest number of edges of a
+        vertex divided by this. Default, or 1: nobody is split. Never changes a result. BFS,
+        PageRank, CDLP and weak components work with the parts; what needs whole rows (see
+        `dgraph.placement`) puts them together when it first runs, and keeps them.
+    rhizome_allocation : {"random", "vicinity", "sources"}
+        Where the parts go: anywhere; to the leaf domain of the owner first; to the slots that
+        own most of the neighbours.
+    rhizome_cutoff : int, optional
+        Heavy is who has more edges than this.
     topology : Topology, path or text, optional
         The domain tree over the slots; or a description of the hosts in any format of
         `dgraph.topology.sources`, which is matched to the workers by name. Default, and
@@ -104,7 +121,8 @@ def from_edges(
     >>> g.num_vertices, g.num_edges, g.weighted
     (3, 2, True)
     """
-    policies = Policies(duplicates, self_loops, nulls)
+    rhizomes = Rhizomes(rhizome_max, rhizome_allocation, rhizome_cutoff)
+    policies = Policies(duplicates, self_loops, nulls, rhizomes)
     topology = check_slots(slots, virtual_slots, topology)
     strategy = resolve(placement)
     client = find_client(client)
@@ -134,6 +152,7 @@ def load(
     path: str | PathLike[str],
     *,
     placement: Any = None,
+    rhizome_max: int | None = None,
     topology: Given = None,
     slots: int | None = None,
     virtual_slots: int | None = None,
@@ -148,6 +167,8 @@ def load(
     placement, topology, slots, virtual_slots, client
         As in `from_edges`. `placement` is by default that of the saved graph; if that was a
         frame and the number of slots is another one now, "degree".
+    rhizome_max : int, optional
+        As in `from_edges`. Default: heavy vertices are split as those of the saved graph were.
 
     Returns
     -------
@@ -171,6 +192,10 @@ def load(
     saved = open_saved(path)
     client = find_client(client)
     strategy = None if placement is None else resolve(placement)
+    remembered = {"most": None, **saved.facts.rhizomes}
+    if rhizome_max is not None:
+        remembered |= {"most": rhizome_max, "cutoff": None, "fission": False}
+    rhizomes = Rhizomes(**remembered)
 
     async def make() -> Graph:
         home = await find_home(client, slots, virtual_slots, topology)
@@ -185,7 +210,7 @@ def load(
             chosen = resolve("degree")
         if isinstance(chosen, Frame) and chosen.table is not None:
             again = placement_input(chosen.table)
-        policies = Policies(duplicates="keep")
+        policies = Policies(duplicates="keep", rhizomes=rhizomes)
         facts = await ingest(home, saved.edges, policies, settled(chosen, home.topology), again)
         return Graph(home, saved.remember(facts))
 

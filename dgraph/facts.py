@@ -24,6 +24,8 @@ class Facts:
     bytes : tuple of int
         Of each slot's shard.
     report : mapping
+    rhizomes : mapping
+        How heavy vertices were to be split; empty: not at all.
     """
 
     num_vertices: int
@@ -35,6 +37,7 @@ class Facts:
     placement: str
     bytes: tuple[int, ...] = ()
     report: Mapping[str, Any] = field(default_factory=dict)
+    rhizomes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:

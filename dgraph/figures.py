@@ -40,6 +40,11 @@ class Figures:
         The largest share of a slot over the mean: of vertices, of rows' entries.
     cost : float
         The sum over cut edges of the unit cost of their level.
+    split, parts : int
+        Vertices whose rows are split over slots, and in how many parts they lie. An edge in a
+        part is counted between the slot of the part and that of its other end.
+    why : str
+        Which vertices were to be split.
 
     Examples
     --------
@@ -52,6 +57,9 @@ class Figures:
     vertex_balance: float
     edge_balance: float
     cost: float
+    split: int = 0
+    parts: int = 0
+    why: str = "nothing was to be split"
 
     @property
     def cut_top(self) -> int:
@@ -75,12 +83,19 @@ class Placed(str):
 
     _home: Home
     _found: Figures | None
+    _why: str
 
     @classmethod
-    def of(cls, name: str, home: Home) -> Self:
-        """Make the placement of a graph that lies on a home."""
+    def of(cls, name: str, home: Home, why: str = Figures.why) -> Self:
+        """Make the placement of a graph that lies on a home.
+
+        Parameters
+        ----------
+        why : str
+            Which vertices were to be split.
+        """
         made = cls(name)
-        made._home, made._found = home, None
+        made._home, made._found, made._why = home, None, why
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -102,7 +117,7 @@ class Placed(str):
     async def _count(self) -> Figures:
         topology = self._home.topology
         counted = await self._home.ask("figures", count_slot, topology)
-        self._found = sum_up(counted, topology)
+        self._found = sum_up(counted, topology, self._why)
         return self._found
 
 
@@ -125,20 +140,28 @@ async def count_slot(ctx: Context, shard: Shard, topology: Topology) -> tuple[An
     """Return what one slot counts: vertices, occurrences, entries, and ends of cut edges."""
     apart = np.zeros(shard.slots, np.int64)
     seen = np.zeros(shard.size, np.bool_)
-    _count_targets(shard.out.targets, shard.peer_start, np.array(shard.peers), apart, seen)
-    entries = len(shard.out.targets)
-    if shard.directed:
-        _count_targets(
-            shard.into.targets, shard.peer_start, np.array(shard.peers), apart * 0, seen
-        )
-        entries += len(shard.into.targets)
+    entries = split = parts = 0
+    counts, peers = apart, np.array(shard.peers)
+    for rows, pieces in shard.families:
+        _count_targets(rows.targets, shard.peer_start, peers, counts, seen)
+        entries += len(rows.targets)
+        if pieces is not None:
+            _count_targets(pieces.rows.targets, shard.peer_start, peers, counts, seen)
+            entries += len(pieces.rows.targets)
+            seen[pieces.vertices] = True
+            split += pieces.heavy.size
+            parts += pieces.heavy.size + pieces.vertices.size
+        counts = np.zeros_like(apart)  # an in-edge is an out-edge of the other end
     cut = topology.count_by_level(shard.slot, np.arange(shard.slots), apart)
     proxies = int(np.count_nonzero(seen[shard.masters :]))
     await ctx.allreduce([0])  # a run has a superstep
-    return shard.masters, shard.masters + proxies, entries, cut.tolist(), shard.directed
+    occurrences = shard.masters + proxies
+    return shard.masters, occurrences, entries, cut.tolist(), shard.directed, split, parts
 
 
-def sum_up(counted: Sequence[tuple[Any, ...]], topology: Topology) -> Figures:
+def sum_up(
+    counted: Sequence[tuple[Any, ...]], topology: Topology, why: str = Figures.why
+) -> Figures:
     """Put together what the slots have counted."""
     masters, occurrences, entries = (
         np.array([some[at] for some in counted], np.float64) for at in range(3)
@@ -150,6 +173,9 @@ def sum_up(counted: Sequence[tuple[Any, ...]], topology: Topology) -> Figures:
         float(masters.max() / masters.mean()) if masters.any() else 1.0,
         float(entries.max() / entries.mean()) if entries.any() else 1.0,
         float(cut @ unit_costs(topology)),
+        sum(some[5] for some in counted),
+        sum(some[6] for some in counted),
+        why,
     )
 
 

@@ -17,7 +17,7 @@ from dgraph.engine.records import Runs
 from dgraph.errors import OptionTypeError
 from dgraph.estimate import by_slot
 from dgraph.facts import Facts
-from dgraph.figures import Placed
+from dgraph.figures import Figures, Placed
 from dgraph.home import Home
 from dgraph.listing import arcs_slot, degrees_slot, edges_slot, vertices_slot
 from dgraph.results import VERTEX, collect, listing, meta_of, table
@@ -55,7 +55,8 @@ class Graph:
     def __init__(self, home: Home, facts: Facts) -> None:
         self._home = home
         self._facts = facts
-        self._placed = Placed.of(facts.placement, home)
+        why = facts.report.get("chosen", {}).get("rhizomes", Figures.why)
+        self._placed = Placed.of(facts.placement, home, why)
 
     @property
     def num_vertices(self) -> int:
@@ -115,8 +116,8 @@ class Graph:
         """What was found and done when the graph was built.
 
         Keys: input, rows_read, nulls_dropped, duplicates_merged, self_loops (of the rows),
-        self_loops_dropped; seconds by phase; bytes of all shards; chosen: what was decided
-        automatically, and why.
+        self_loops_dropped; seconds by phase; bytes of all shards; rhizomes: how many vertices
+        were split into how many parts; chosen: what was decided automatically, and why.
         """
         return Table("report", self._facts.report)
 

@@ -23,14 +23,15 @@ from typing import Any, Protocol, TypeVar
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future
 
-from dgraph.arguments import choice, slot_counts
+from dgraph.arguments import slot_counts
 from dgraph.build.program import build
+from dgraph.build.rhizomes import Rhizomes
 from dgraph.build.spec import BuildSpec
 from dgraph.build.strategy import EdgeStrategy, Strategy, name_of
 from dgraph.edges.chunk import ChunkSpec, make_chunk
 from dgraph.edges.inputs import EdgeInput
 from dgraph.edges.receipt import Receipt
-from dgraph.edges.summary import Nulls, SelfLoops, Summary, combine
+from dgraph.edges.summary import Summary, combine
 from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.vertex_inputs import VertexInput
 from dgraph.engine.context import Context
@@ -40,10 +41,11 @@ from dgraph.engine.plugin import find_plugin
 from dgraph.errors import GraphLostError, RunError
 from dgraph.facts import Facts
 from dgraph.home import Home
+from dgraph.policies import Policies
 from dgraph.shard import Shard
 from dgraph.topology import Topology
 
-__all__ = ["CHOICES", "Policies", "absorb", "check_slots", "find_home", "ingest"]
+__all__ = ["absorb", "check_slots", "find_home", "ingest"]
 
 T = TypeVar("T")
 
@@ -64,37 +66,6 @@ class Input(Protocol):
     @property
     def parts(self) -> Sequence[Any]:
         """The partitions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """What becomes of parallel edges, loops and missing values.
-
-    Examples
-    --------
-    >>> Policies(duplicates="average")
-    Traceback (most recent call last):
-        ...
-    dgraph.errors.OptionError: duplicates must be 'min', 'max', 'sum', 'first', 'keep' or \
-'error', not 'average'
-    """
-
-    duplicates: str = "min"
-    self_loops: SelfLoops = "keep"
-    nulls: Nulls = "error"
-
-    def __post_init__(self) -> None:
-        """Check the values."""
-        for name, allowed in CHOICES.items():
-            choice(name, getattr(self, name), allowed)
-
-
-#: What the policies may be, the default first.
-CHOICES = {
-    "duplicates": ("min", "max", "sum", "first", "keep", "error"),
-    "self_loops": ("keep", "drop", "error"),
-    "nulls": ("error", "drop"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +157,8 @@ async def ingest(
             self_loops=policies.self_loops,
         )
         absorbed = perf_counter()
-        spec = _build_spec(edges, summary, policies, placement, home.slots)
+        rhizomes = policies.split(placement, home.topology)
+        spec = _build_spec(edges, summary, policies, placement, home.slots, rhizomes)
         built: Sequence[Built] = await home.build(_build_slot, spec)
         _check_complete(summary, built)
     except BaseException:
@@ -216,6 +188,7 @@ def _build_spec(
     policies: Policies,
     placement: Strategy | EdgeStrategy,
     slots: int,
+    rhizomes: Rhizomes | None,
 ) -> BuildSpec:
     low, high = summary.low, summary.high
     if low is None or high is None or not BuildSpec.dense_range(low, high, summary.rows, slots):
@@ -230,6 +203,7 @@ def _build_spec(
         declared=bool(edges.vertices),
         low=low,
         high=high,
+        rhizomes=rhizomes,
     )
 
 
@@ -260,6 +234,7 @@ def _facts(
         "self_loops_dropped": first.report["self_loops_dropped"],
         "seconds": {**times, **seconds},
         "bytes": sum(each.bytes for each in built),
+        "rhizomes": first.report.get("rhizomes", {}),
         "chosen": {**edges.chosen, **_choices(spec, home, first, summary.rounded)},
     }
     return Facts(
@@ -272,6 +247,7 @@ def _facts(
         placement=name_of(spec.placement),
         bytes=tuple(each.bytes for each in built),
         report=report,
+        rhizomes={} if spec.rhizomes is None else spec.rhizomes.options,
     )
 
 
@@ -287,6 +263,8 @@ def _choices(spec: BuildSpec, home: Home, first: Built, rounded: int) -> dict[st
     if first.weights is not None:
         lossless = "holds every weight" if first.weights == "float32" else "float32 would round"
         chosen["weights"] = f"{first.weights}: {lossless}"
+    if spec.rhizomes is not None:
+        chosen["rhizomes"] = spec.rhizomes.in_words(first.report["rhizomes"])
     if rounded:
         chosen["weights"] += f"; {rounded} integers above 2**53 were rounded"
     return chosen

@@ -8,6 +8,7 @@ from typing import Any, Self
 import dgraph as dg
 from dgraph.edges.ldbc import Properties, read_properties
 from dgraph.edges.sources import Files
+from dgraph.policies import CHOICES
 
 __all__ = ["Job"]
 
@@ -36,6 +37,8 @@ class Job:
     self_loops: str
     nulls: str
     placement: str
+    rhizome_max: int | None
+    rhizome_allocation: str
     format: str | None
     out: str | None
     workers: int | None
@@ -60,7 +63,7 @@ class Job:
         """Read the edges and build the graph."""
         named = {"source": self.source_column, "target": self.target_column}
         options: dict[str, Any] = {key: name for key, name in named.items() if name}
-        for key in ("directed", "duplicates", "self_loops", "nulls", "placement"):
+        for key in (*CHOICES, "directed", "placement", "rhizome_max", "rhizome_allocation"):
             options[key] = getattr(self, key)
         return dg.from_edges(
             Files(self.edges, self.input_format, self.sep, self.header),

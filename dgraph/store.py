@@ -76,7 +76,10 @@ class Saved:
 
     def remember(self, facts: Facts) -> Facts:
         """Return the facts of the loaded graph, with what was found when it was first built."""
-        now = {name: facts.report[name] for name in ("input", "seconds", "bytes", "chosen")}
+        now = {
+            name: facts.report[name]
+            for name in ("input", "seconds", "bytes", "rhizomes", "chosen")
+        }
         report = {**self.facts.report, **now}
         return replace(facts, multigraph=self.facts.multigraph, report=report)
 

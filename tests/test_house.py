@@ -34,7 +34,7 @@ LAYERS = [
     "exchange",
     "engine",
     "build",
-    "estimate facts listing mpi",
+    "estimate facts listing mpi policies",
     "home",
     "convert figures ingest results store",
     "graph",

@@ -29,6 +29,7 @@ cutoff is rounded.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,6 +102,40 @@ class Rhizomes:
     def off(self) -> bool:
         """Whether nothing can be split."""
         return not self.fission and (self.most is None or self.most <= 1)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What makes these rules again, without the domain tree."""
+        return {
+            "most": None if self.most is None else int(self.most),
+            "allocation": self.allocation,
+            "cutoff": None if self.cutoff is None else int(self.cutoff),
+            "fission": self.fission,
+        }
+
+    def in_words(self, told: Mapping[str, int]) -> str:
+        """Say what was split, and why.
+
+        Examples
+        --------
+        >>> Rhizomes(4).in_words({"cutoff": 3, "split": 2, "pieces": 7})
+        '2 vertices of more than 3 edges, 1/4 of the most, in 7 parts'
+        """
+        why = f", 1/{self.most} of the most"
+        if self.fission:
+            why = ", a quarter of the edges of a slot"
+        elif self.cutoff is not None:
+            why = ", as asked for"
+        kinds = (
+            [("out_", "out-edges"), ("", "in-edges")]
+            if "out_cutoff" in told
+            else [("", "edges")]
+        )
+        return "; ".join(
+            f"{told[f'{key}split']:,} vertices of more than {told[f'{key}cutoff']:,} {kind}"
+            f"{why}, in {told[f'{key}pieces']:,} parts"
+            for key, kind in kinds
+        )
 
     def on(self, topology: Topology) -> Rhizomes:
         """Return these rules for a domain tree, unless they have one already."""

@@ -114,8 +114,9 @@ def _plan(
         sequence = rule.sequence(count, shard.slot, int(shard.rank[v]), near[shard.slot], homes)
         piece = np.arange(span.size) // cutoff % count
         sizes = np.bincount(sequence[piece % sequence.size], minlength=shard.slots)
+        pieces += int(np.count_nonzero(sizes))
         allot(owner, sizes, near, where[at : at + span.size])
-        pieces, at = pieces + count, at + span.size
+        at += span.size
     return _Plan(heavy, pieces, entries, where)
 
 

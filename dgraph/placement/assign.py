@@ -18,12 +18,13 @@ from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.graph import Graph, run_algorithm
-from dgraph.ingest import Policies, find_home, ingest
+from dgraph.ingest import find_home, ingest
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.frame import Frame
 from dgraph.placement.moving import capacities, even_out, move
 from dgraph.placement.resolve import resolve, settled
 from dgraph.placement.whole import links_of
+from dgraph.policies import Policies
 from dgraph.results import table
 from dgraph.shard import Shard
 from dgraph.topology import Topology

@@ -85,6 +85,9 @@ class Hierarchy:
         allows, of edges.
     topology : Topology, optional
         The graph's own, if left out.
+    fission : bool
+        Split vertices of more than a quarter of a slot's edges into siblings, in one leaf
+        domain first (TopoX's fission; see `rhizome_max` of `dgraph.from_edges`).
 
     Examples
     --------
@@ -103,6 +106,7 @@ class Hierarchy:
     metric: str = "tree"
     eps: float = 0.05
     topology: Topology | None = None
+    fission: bool = False
 
     def __post_init__(self) -> None:
         """Check the options."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba as nb
@@ -25,9 +25,9 @@ __all__ = ["TopoX"]
 class TopoX:
     """Fuse neighbours of at most median degree, then place what is fused where it has edges.
 
-    A simplified reading of TopoX's fusion and fission. Fission would split a vertex of more
-    than a quarter of a slot's edges into siblings; here a vertex has one owner, so such
-    vertices are dealt round the slots, leaf domain by leaf domain, before all others. Fused
+    A simplified reading of TopoX's fusion and fission. Vertices of more than a quarter of a
+    slot's edges are dealt round the slots, leaf domain by leaf domain, before all others; with
+    ``fission=True`` their edges are split among siblings as well. Fused
     vertices, the heaviest first, go to the slot with most of their edges, weighted by the room
     that is left there. One slot works, which gathers the graph.
 
@@ -37,17 +37,22 @@ class TopoX:
         Vertices that are fused at most.
     eps : float
         A slot gets at most ``1 + eps`` times the mean of vertices.
+    topology : Topology, optional
+        The graph's own, if left out.
+    fission : bool
+        Split the edges of heavy vertices; see `rhizome_max` of `dgraph.from_edges`.
 
     Examples
     --------
     >>> import dgraph.placement
     >>> dgraph.placement.resolve("topox")
-    TopoX(size=64, eps=0.05, topology=None)
+    TopoX(size=64, eps=0.05, topology=None, fission=False)
     """
 
     size: int = 64
     eps: float = 0.05
     topology: Topology | None = None
+    fission: bool = False
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -64,7 +69,7 @@ class TopoX:
 
     def on(self, topology: Topology) -> TopoX:
         """Return this strategy for a domain tree, unless it has one already."""
-        return self if self.topology is not None else TopoX(self.size, self.eps, topology)
+        return self if self.topology is not None else replace(self, topology=topology)
 
     async def place(self, ctx: Context, shard: Shard) -> NDArray[np.int32]:
         """Return the owner of each master."""

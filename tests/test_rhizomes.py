@@ -1,0 +1,387 @@
+"""Rows of heavy vertices split over slots: rules, pieces, and the same bits from all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import dgraph as dg
+from dgraph.algorithms import cdlp as cdlp_module
+from dgraph.algorithms._supersteps import vertex_program_slot
+from dgraph.algorithms.betweenness_centrality import betweenness_slot
+from dgraph.algorithms.bfs import bfs_slot
+from dgraph.algorithms.cdlp import cdlp_slot
+from dgraph.algorithms.connected_components import connected_components_slot
+from dgraph.algorithms.core_number import core_number_slot
+from dgraph.algorithms.local_clustering import local_clustering_slot
+from dgraph.algorithms.pagerank import pagerank_slot
+from dgraph.algorithms.sssp import sssp_slot
+from dgraph.algorithms.strong_components import strong_components_slot
+from dgraph.algorithms.triangles import triangles_slot
+from dgraph.build.joining import whole_rows
+from dgraph.build.rhizomes import ALLOCATIONS, Rhizomes, allot, nearness
+from dgraph.build.splitting import split_rows
+from dgraph.engine.context import Context
+from dgraph.engine.network import find_network
+from dgraph.engine.pool import run
+from dgraph.listing import degrees_slot
+from dgraph.shard import Shard
+from dgraph.topology import Topology
+from tests.clusters import cluster
+from tests.harness import Program, frame_of
+from tests.reference import PlainGraph, build, plain
+
+Array = NDArray[Any]
+TREE = Topology.from_fanouts([2, 2])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph with hubs, the slots it lies on, and how its rows are split."""
+
+    graph: PlainGraph
+    slots: int
+    owner: Array
+    how: Rhizomes
+
+    def shards(self) -> list[Shard]:
+        return build(self.graph, self.slots, self.owner)
+
+    def split(self) -> tuple[list[Shard], dict[str, int]]:
+        found = run(_split, self.shards(), [self.how] * self.slots, slots=self.slots)
+        return [shard for shard, _ in found], found[0][1]
+
+
+async def _split(ctx: Context, shard: Shard, how: Rhizomes) -> tuple[Shard, dict[str, int]]:
+    return await split_rows(ctx, shard, how)
+
+
+@st.composite
+def cases(draw: st.DrawFn, directed: bool | None = None) -> Case:
+    """Draw a graph in which small ids are heavy, loops and parallels included."""
+    n = draw(st.integers(1, 24))
+    hub = st.integers(0, n - 1).map(lambda v: v * v // n)
+    pairs = draw(st.lists(st.tuples(hub, st.integers(0, n - 1)), max_size=4 * n))
+    ends = np.array(pairs, np.int64).reshape(-1, 2)
+    if draw(st.booleans()):
+        ends = ends[:, ::-1]
+    weight: Any = None
+    if draw(st.booleans()):
+        number = st.sampled_from([0.0, 0.1, 1 / 3, 3.0])
+        weight = draw(st.lists(number, min_size=len(pairs), max_size=len(pairs)))
+    graph = plain(
+        ends[:, 0],
+        ends[:, 1],
+        weight,
+        directed=draw(st.booleans()) if directed is None else directed,
+        vertices=np.arange(n),
+        duplicates=draw(st.sampled_from(["keep", "min"])),
+    )
+    slots = draw(st.integers(1, 5))
+    owner = draw(st.lists(st.integers(0, slots - 1), min_size=n, max_size=n))
+    how = Rhizomes(
+        draw(st.integers(1, 64)),
+        draw(st.sampled_from(ALLOCATIONS)),
+        draw(st.sampled_from([None, None, 1, 2, 5])),
+        fission=draw(st.booleans()),
+    )
+    return Case(graph, slots, np.array(owner, np.int64), how)
+
+
+# The rules
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.integers(2, 40))
+def test_the_first_equation(degree: int, more: int, most: int) -> None:
+    count, cutoff = Rhizomes(most).cut(degree + more, edges=10**6, slots=8)
+    assert (count, cutoff) == (most, max(1, -(-(degree + more) // most)))
+    sizes = np.bincount(np.arange(degree) // cutoff % most)
+    assert len(sizes) == min(most, -(-degree // cutoff))
+    assert (sizes[:-1] == cutoff).all()
+
+
+def test_ten_in_edges_are_cut_as_the_paper_would() -> None:
+    graph = plain(np.arange(1, 11), np.zeros(10, np.int64), directed=True)
+    shards, told = Case(graph, 4, np.arange(11) % 4, Rhizomes(4)).split()
+    assert (told["cutoff"], told["split"], told["pieces"]) == (3, 1, 4)
+    sizes = [len(shards[0].into.targets) - 0]  # the hub is the only one with in-edges
+    sizes += [len(s.into_split.rows.targets) for s in shards[1:] if s.into_split is not None]
+    assert sorted(sizes) == [1, 3, 3, 3]
+    assert told["out_split"] == 0
+
+
+@given(st.integers(0, 3), st.integers(1, 9), st.integers(0, 10**6))
+def test_where_pieces_go(root: int, pieces: int, rank: int) -> None:
+    near, homes = nearness(TREE)[root], np.array([1, 7, 3, 9])
+    for allocation in ALLOCATIONS:
+        how = Rhizomes(16, allocation)
+        found = how.sequence(pieces, root, rank, near, homes)
+        assert np.array_equal(found, how.sequence(pieces, root, rank, near, homes))
+        assert found[0] == root
+        assert len(set(found.tolist())) == len(found) == min(pieces, 4)
+    vicinity = Rhizomes(16, "vicinity").sequence(pieces, root, rank, near, homes)
+    assert (TREE.levels(root)[vicinity[:2]] == 0).all()
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.data())
+def test_entries_stay_beside_their_other_end(owners: list[int], data: st.DataObject) -> None:
+    owner, where = np.array(owners), np.empty(len(owners), np.int32)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(owners)), min_size=3, max_size=3)))
+    sizes = np.diff([0, *cuts, len(owners)])
+    allot(owner, sizes.copy(), nearness(TREE), where)
+    assert np.array_equal(np.bincount(where, minlength=4), sizes)
+    at_home = np.bincount(where[where == owner], minlength=4)
+    assert np.array_equal(at_home, np.minimum(sizes, np.bincount(owner, minlength=4)))
+
+
+# The pieces
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_rows_are_cut_and_put_together_again(case: Case) -> None:
+    whole = case.shards()
+    split, told = case.split()
+    again = run(whole_rows, split, slots=case.slots)
+    for shard, parted, joined in zip(whole, split, again, strict=True):
+        for name in ("out", "into"):
+            rows, found = getattr(shard, name), getattr(joined, name)
+            assert np.array_equal(rows.offsets, found.offsets)
+            assert np.array_equal(shard.rank[rows.targets], joined.rank[found.targets])
+            assert rows.weights is None or np.array_equal(rows.weights, found.weights)
+        assert np.array_equal(shard.out_degree, parted.out_degree)
+        assert np.array_equal(shard.into_degree, parted.into_degree)
+    entries = [sum(_entries(shard)) for shard in split]
+    assert sum(entries) == sum(len(rows.targets) for s in whole for rows, _ in s.families)
+    heavy = sum(s.into_split.heavy.size for s in split if s.into_split is not None)
+    assert heavy == told["split"]
+    if case.how.off or case.slots == 1:
+        assert told["split"] == 0
+
+
+def _entries(shard: Shard) -> Iterator[int]:
+    for rows, split in shard.families:
+        yield len(rows.targets)
+        if split is not None:
+            yield len(split.rows.targets)
+
+
+# The results
+
+
+class Heaviest(dg.VertexProgram):
+    """Sums of what all neighbours are told, and the smallest of them."""
+
+    fields = {"total": "float64"}  # noqa: RUF012
+    combiner = "sum"
+
+    def init_vertex(self, vertex: Any, run: Any) -> Any:
+        return {"total": 1 / (1.0 + vertex.number)}, np.ones(len(vertex.number), bool)
+
+    def compute_scatter(self, source: Any, target: Any, edge: Any, run: Any) -> Any:
+        return source.total * edge.weight
+
+    def compute_reduce(self, vertex: Any, message: Any, run: Any) -> Any:
+        return {"total": message}
+
+    def update_status(self, new: Any, old: Any, run: Any) -> Any:
+        return new.total != old.total
+
+
+def programs(graph: PlainGraph) -> dict[str, tuple[Any, ...]]:
+    first, few = graph.ids.take(np.array([0])), graph.ids.take(np.arange(min(3, graph.n)))
+    found: dict[str, tuple[Any, ...]] = {
+        "bfs": (bfs_slot, few),
+        "bfs, 2 levels": (bfs_slot, first, 2),
+        "sssp": (sssp_slot, first),
+        "pagerank": (pagerank_slot,),
+        "pagerank, 3 rounds": (pagerank_slot, 0.9, None, 3, None, False),
+        "cdlp": (cdlp_slot, 5),
+        "weak": (connected_components_slot,),
+        "clustering": (local_clustering_slot,),
+        "program": (vertex_program_slot, Heaviest(), 3),
+        "degrees": (degrees_slot,),
+        "betweenness": (betweenness_slot, None, True, False, False),
+    }
+    if graph.directed:
+        found["strong"] = (strong_components_slot,)
+    else:
+        found |= {"cores": (core_number_slot,), "triangles": (triangles_slot,)}
+    return found
+
+
+@settings(max_examples=40)
+@given(cases(), st.sampled_from([None, "rail", "monitor"]))
+def test_every_algorithm_gives_the_same_bits(case: Case, routing: str | None) -> None:
+    if not case.graph.n:
+        return
+    whole, (split, _) = build(case.graph, 1), case.split()
+    network = None
+    if routing is not None and case.slots == 4:
+        network = find_network(routing, True, None, TREE)
+    for name, (program, *arguments) in programs(case.graph).items():
+        expected = frame_of(program, whole, *arguments)
+        found = frame_of(program, split, *arguments, network=network)
+        exact = name != "betweenness"  # may differ by 1e-12 between placements
+        pd.testing.assert_frame_equal(found, expected, check_exact=exact, rtol=1e-12, obj=name)
+
+
+@settings(max_examples=20)
+@given(cases())
+def test_votes_without_a_counter_for_each_label(case: Case) -> None:
+    split, _ = case.split()
+    expected = frame_of(cdlp_slot, build(case.graph, 1), 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cdlp_module, "COUNTERS", 0)
+        found = frame_of(cdlp_slot, split, 4)
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_a_star_is_not_gathered_on_the_slot_of_its_hub() -> None:
+    slots, leaves = 16, 1600
+    graph = plain(np.zeros(leaves, np.int64), np.arange(1, leaves + 1))
+    case = Case(graph, slots, np.arange(leaves + 1) % slots, Rhizomes(16))
+    whole, (split, told) = case.shards(), case.split()
+    assert told == {"cutoff": 100, "split": 1, "pieces": 16}
+    proxies = [max(int(s.size) - s.masters for s in shards) for shards in (whole, split)]
+    assert proxies[0] >= leaves - leaves // slots
+    assert proxies[1] <= leaves // slots + 15 + 64 * slots  # groups begin at multiples of 64
+    counted = [_received(program, shards) for program in ROUNDS for shards in (whole, split)]
+    for before, after in zip(counted[::2], counted[1::2], strict=True):
+        assert after <= leaves // slots + 15 < before / 8
+
+
+ROUNDS: list[Program] = [
+    lambda ctx, shard: pagerank_slot(ctx, shard, max_iter=2, tol=None),
+    lambda ctx, shard: cdlp_slot(ctx, shard, 2),
+]
+
+
+def _received(program: Program, shards: list[Shard]) -> int:
+    """Return the most messages that one slot receives in a superstep."""
+    most = 0
+
+    class Watched(Context):
+        async def _exchange(self, *args: Any, **kwargs: Any) -> Any:
+            nonlocal most
+            came = await super()._exchange(*args, **kwargs)
+            most = max(most, sum(frame.count for frame in came))
+            return came
+
+    contexts = [Watched(slot, len(shards)) for slot in range(len(shards))]
+
+    async def watched(ctx: Context, shard: Shard) -> None:
+        await program(contexts[ctx.slot], shard)
+
+    run(watched, shards, slots=len(shards))
+    return most
+
+
+# What users see
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with cluster(1, threads=2, processes=False) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def edges(client: Client) -> pd.DataFrame:
+    with client.as_current():
+        found: pd.DataFrame = dg.generate.kronecker(7, 6).compute(scheduler="threads")
+    return found
+
+
+def results(g: dg.Graph) -> dict[str, pd.DataFrame]:
+    get = g._home.client.get
+    found = {
+        "bfs": dg.bfs(g, 1),
+        "pagerank": dg.pagerank(g, max_iter=4, tol=None),
+        "cdlp": dg.cdlp(g),
+        "degrees": g.degrees(),
+    }
+    tables = {
+        name: frame.compute(scheduler=get).sort_values("vertex", ignore_index=True)
+        for name, frame in found.items()
+    }
+    listed = g.edges().compute(scheduler=get)
+    return tables | {"edges": listed.sort_values(["source", "target"], ignore_index=True)}
+
+
+def check_same(found: dict[str, pd.DataFrame], expected: dict[str, pd.DataFrame]) -> None:
+    for name, frame in expected.items():
+        pd.testing.assert_frame_equal(found[name], frame, check_exact=True, obj=name)
+
+
+def test_a_graph_says_what_was_split_and_remembers_it(
+    client: Client, edges: pd.DataFrame, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"client": client, "virtual_slots": 4}
+    edges = edges[edges["source"] != edges["target"]]  # a loop counts 2, and is one entry
+    with dg.from_edges(edges, **options) as g:
+        expected = results(g)
+        most = int(expected["degrees"]["degree"].max())
+        assert g.report["rhizomes"] == {}
+        assert g.placement.figures().split == 0
+    with dg.from_edges(edges, rhizome_max=8, rhizome_allocation="vicinity", **options) as g:
+        check_same(results(g), expected)
+        told, figures = g.report["rhizomes"], g.placement.figures()
+        assert told["cutoff"] == -(-most // 8)
+        assert told["split"] > 0
+        assert (figures.split, figures.parts) == (told["split"], told["pieces"])
+        assert figures.why == g.report["chosen"]["rhizomes"]
+        assert figures.why.startswith(f"{told['split']} vertices of more than {told['cutoff']}")
+        g.save(tmp_path / "split")
+    for rhizome_max, splits in ((None, True), (1, False)):
+        with dg.load(tmp_path / "split", rhizome_max=rhizome_max, **options) as g:
+            assert (g.report["rhizomes"].get("split", 0) > 0) is splits
+            check_same(results(g), expected)
+
+
+def test_fission_splits_what_a_slot_would_be_filled_with(
+    client: Client, edges: pd.DataFrame
+) -> None:
+    fission = dg.placement.Hierarchy(fission=True, refine=1)
+    star = pd.DataFrame({"source": np.zeros(64, int), "target": np.arange(1, 65)})
+    with dg.from_edges(star, placement=fission, virtual_slots=4, client=client) as g:
+        assert g.report["rhizomes"] == {"cutoff": 4, "split": 1, "pieces": 4}
+        assert "a quarter of the edges of a slot" in g.placement.figures().why
+    with pytest.raises(dg.DgraphError, match="got both"):
+        dg.from_edges(star, placement=fission, rhizome_max=4, client=client)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rhizome_max": 0}, "rhizome_max of at least 1, got 0"),
+        ({"rhizome_max": 2.5}, "rhizome_max to be an integer from 1 on or None, got 2.5"),
+        ({"rhizome_max": True}, "rhizome_max to be an integer"),
+        ({"rhizome_max": 4, "rhizome_allocation": "near"}, "one of 'random', 'vicinity'"),
+        ({"rhizome_max": 4, "rhizome_cutoff": 0}, "rhizome_cutoff of at least 1, got 0"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dg.from_edges(pd.DataFrame({"source": [1], "target": [2]}), **options)
+
+
+def test_between_processes(edges: pd.DataFrame) -> None:
+    with cluster(2) as client:
+        for directed in (False, True):
+            options: dict[str, Any] = {"client": client, "directed": directed}
+            with dg.from_edges(edges, **options) as g:
+                expected = results(g)
+            with dg.from_edges(edges, rhizome_max=16, **options) as g:
+                assert g.report["rhizomes"]["split"] > 0
+                check_same(results(g), expected)
