@@ -378,10 +378,9 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
 
 def test_between_processes(edges: pd.DataFrame) -> None:
     with cluster(2) as client:
-        for directed in (False, True):
-            options: dict[str, Any] = {"client": client, "directed": directed}
-            with dg.from_edges(edges, **options) as g:
-                expected = results(g)
-            with dg.from_edges(edges, rhizome_max=16, **options) as g:
-                assert g.report["rhizomes"]["split"] > 0
-                check_same(results(g), expected)
+        options: dict[str, Any] = {"client": client, "directed": True}
+        with dg.from_edges(edges, **options) as g:
+            expected = results(g)
+        with dg.from_edges(edges, rhizome_max=16, **options) as g:
+            assert g.report["rhizomes"]["split"] > 0
+            check_same(results(g), expected)
