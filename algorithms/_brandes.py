@@ -208,9 +208,11 @@ async def _accumulate(ctx: Context, batch: Batch, depth: int) -> None:
     sigma = batch.sigma, batch.sigma_exponent
     shown = batch.shown, batch.shown_exponent
     show_terms(deeper, batch.delta, *sigma, *shown)
-    if batch.edges[depth][0] <= PULL * batch.edges[depth + 1][1]:
+    told = batch.shard.num_vertices * batch.copies  # to pull, all is shown to all
+    if batch.edges[depth][0] + told <= PULL * batch.edges[depth + 1][1]:
         await _show(ctx, batch)
         pull_terms(here, batch.copies, batch.delta, *sigma, *shown, out.offsets, out.targets)
+        _hide(batch, deeper)
     else:
         proxies = push_terms(
             deeper, depth, batch.copies, batch.union.masters, batch.level, *shown,
@@ -219,8 +221,8 @@ async def _accumulate(ctx: Context, batch: Batch, depth: int) -> None:
         work = batch.edges[depth][1] // ctx.slots
         receive_terms(*await _reduce(ctx, batch, proxies, *shown, work), *shown)
         settle_terms(here, batch.delta, *sigma, *shown)
-        batch.shown[here] = batch.shown[proxies] = 0.0
-    _hide(batch, deeper)
+        for touched in here, deeper, proxies:
+            batch.shown[touched] = 0.0
 
 
 async def _show(ctx: Context, batch: Batch) -> None:
