@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._search import Search, add, bottom_up, drain, has, settle, top_down
-from dgraph.algorithms._sparse import broadcast_some
 from dgraph.algorithms._together import Progress
 from dgraph.engine.context import Context
+from dgraph.engine.parts import from_some, to_pieces
 from dgraph.shard import Shard, Split
 from dgraph.shard.bits import set_bits
 from dgraph.shard.rows import rows_of
@@ -98,7 +98,7 @@ async def _bottom_up_levels(
         mine, lost = bottom_up(front, following, depth, s, into, first)
         if left:
             mine += await find_in_pieces(ctx, shard, split, front, following, depth, s)
-        vote = mine, unseen(split.heavy, s)
+        vote = mine, int(unseen(split.heavy, s))
         front, following = following, front
         await ctx.broadcast_bits(shard, front, vote=vote, work=lost + s.front.size)
         awake, left = ctx.vote.tolist()
@@ -110,7 +110,7 @@ async def _bottom_up_levels(
 
 def heavy_found(split: Split, s: Search, depth: int, sent: int) -> int:
     """Count the heavy vertices among the masters and proxies that a level has found."""
-    mine = at_level(split.heavy, depth, s).size
+    mine = np.count_nonzero(at_level(split.heavy, depth, s))
     found = s.found[:sent]
     return int(mine + count_set(split.bits, found))
 
@@ -129,10 +129,8 @@ async def push_all(
     Returns what :func:`~dgraph.algorithms._search.top_down` does.
     """
     settle(*met, depth - 1, s)
-    heavy = at_level(split.heavy, depth - 1, s)
-    (proxies,) = await broadcast_some(ctx, shard, heavy)
-    set_bits(s.seen, proxies)
-    pieces = np.flatnonzero(np.isin(split.vertices, proxies))
+    pieces, _ = await to_pieces(ctx, shard, split, at_level(split.heavy, depth - 1, s))
+    set_bits(s.seen, split.vertices[pieces])
     pieces = pieces[np.argsort(shard.rank[split.vertices[pieces]])]
     found: tuple[int, int, int, int] = push(
         s,
@@ -149,9 +147,10 @@ async def push_all(
 
 async def announce_visited(ctx: Context, shard: Shard, split: Split, s: Search) -> int:
     """Tell which heavy vertices are visited; return how many are not."""
-    left = unseen(split.heavy, s)
-    (proxies,) = await broadcast_some(ctx, shard, seen_of(split.heavy, s), vote=(left,))
-    set_bits(s.seen, proxies)
+    visited = seen_of(split.heavy, s)
+    left = np.count_nonzero(~visited)
+    pieces, _ = await to_pieces(ctx, shard, split, visited, vote=(left,))
+    set_bits(s.seen, split.vertices[pieces])
     return int(ctx.vote[0])
 
 
@@ -172,33 +171,35 @@ async def find_in_pieces(
     following : bitmap
         The next frontier.
     """
-    proxies = np.empty(split.vertices.size, np.int32)
-    ranks = np.empty(proxies.size, shard.rank.dtype)
-    count = look_in_pieces(
-        front, s.seen, rows_of(split.rows), split.vertices, shard.rank, proxies, ranks
-    )
-    met = await ctx.reduce(shard, proxies[:count], ranks[:count], combine="min")
+    hit = np.zeros(split.vertices.size, np.bool_)
+    ranks = np.empty(hit.size, shard.rank.dtype)
+    look_in_pieces(front, s.seen, rows_of(split.rows), split.vertices, shard.rank, hit, ranks)
+    met = await from_some(ctx, shard, split, hit, ranks)
     return int(adopt(*met, shard.rank, depth, following, s))
 
 
 @nb.njit(nogil=True, cache=True)
 def at_level(vertices, depth, s):  # type: ignore[no-untyped-def]
-    """Return the masters that were visited at a depth; of one not seen the level is nothing."""
-    return np.array(
-        [v for v in vertices if has(s.seen, np.uint64(v)) and s.level[v] == depth], np.int32
-    )
+    """Say which masters were visited at a depth; of one not seen the level is nothing."""
+    found = seen_of(vertices, s)
+    for i in range(found.size):
+        found[i] &= s.level[vertices[i]] == depth
+    return found
 
 
 @nb.njit(nogil=True, cache=True)
 def seen_of(vertices, s):  # type: ignore[no-untyped-def]
-    """Return the vertices that are seen."""
-    return np.array([v for v in vertices if has(s.seen, np.uint64(v))], np.int32)
+    """Say which vertices are seen."""
+    found = np.zeros(vertices.size, np.bool_)
+    for i in range(found.size):
+        found[i] = has(s.seen, np.uint64(vertices[i])) != 0
+    return found
 
 
 @nb.njit(nogil=True, cache=True)
 def unseen(vertices, s):  # type: ignore[no-untyped-def]
     """Count the vertices that are not seen."""
-    return vertices.size - seen_of(vertices, s).size
+    return vertices.size - np.count_nonzero(seen_of(vertices, s))
 
 
 @nb.njit(nogil=True, cache=True)
@@ -255,19 +256,16 @@ def push_row(s, depth, rows, row, rank, offsets, totals):  # type: ignore[no-unt
 
 
 @nb.njit(nogil=True, cache=True)
-def look_in_pieces(front, seen, rows, vertices, rank, proxies, ranks):  # type: ignore[no-untyped-def]
-    """List the unseen vertices with an in-neighbour in the frontier, and the first's rank."""
-    count = 0
+def look_in_pieces(front, seen, rows, vertices, rank, hit, ranks):  # type: ignore[no-untyped-def]
+    """Say which unseen vertices have an in-neighbour in the frontier, and the first's rank."""
     for piece in range(vertices.size):
         if has(seen, np.uint64(vertices[piece])):
             continue
         for j in range(rows.offsets[piece], rows.offsets[piece + 1]):
             u = np.uint64(rows.targets[j])
             if has(front, u):
-                proxies[count], ranks[count] = vertices[piece], rank[u]
-                count += 1
+                hit[piece], ranks[piece] = True, rank[u]
                 break
-    return count
 
 
 @nb.njit(nogil=True, cache=True)

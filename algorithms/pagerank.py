@@ -51,6 +51,7 @@ from dgraph.algorithms._weights import check_weights
 from dgraph.arguments import as_values, flag, integer, number, optional_number
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
+from dgraph.engine.parts import from_pieces
 from dgraph.engine.translate import masters_of
 from dgraph.errors import EdgeValueError
 from dgraph.graph import Graph, check_graph, run_algorithm
@@ -197,7 +198,7 @@ async def _add_pieces(
     """Sum the pieces of split rows where they lie, and tell their owners the sums."""
     sums = np.zeros(split.vertices.size, np.int64)
     pull_pieces(rows_of(split.rows), split.rows.weights if weighted else None, shares, sums)
-    vertices, found = await ctx.reduce(shard, split.vertices, sums, combine="sum")
+    vertices, found = await from_pieces(ctx, shard, split, sums, "sum")
     extra[:] = 0
     add_to(extra, vertices, found)
 

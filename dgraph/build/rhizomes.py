@@ -11,7 +11,8 @@ go says the allocation::
 
     random      any slots, drawn for each vertex, none twice before all are used
     vicinity    the root's leaf domain first, then its siblings, then one level up
-    sources     the slots that own most of the neighbours
+    sources     the slots that own most of the neighbours, and the pieces are not even: an
+                entry lies with its other end, or on the nearest of these slots
 
 The order of the edges of a vertex, of which Eq. 1 speaks, is free. Here those whose other end
 lives where a rhizome is come to that rhizome first, as far as it has room, and the rest fills
@@ -19,9 +20,9 @@ up what is nearest: so most entries lie beside the master of their other end, an
 to travel along them.
 
 The in-edges of a directed graph are split into rhizomes as the user says, its out-edges into
-ghosts, by the same cutoff rule, always in the vicinity of the root. In an undirected graph a
-row is both, and it is split once, as the in-edges are. Fission (of TopoX) is the same with
-another cutoff: a quarter of the edges of a slot.
+ghosts, by the same cutoff rule, in the vicinity of the root, or at home with "sources". In an
+undirected graph a row is both, and it is split once, as the in-edges are. Fission (of TopoX) is
+the same with another cutoff: a quarter of the edges of a slot.
 
 After "Rhizomes to load balance skewed in-degree distributions"; the paper does not say how the
 cutoff is rounded.
@@ -40,7 +41,7 @@ from numpy.typing import NDArray
 from dgraph.errors import OptionError, OptionTypeError
 from dgraph.topology import Topology
 
-__all__ = ["ALLOCATIONS", "Rhizomes", "allot", "nearness"]
+__all__ = ["ALLOCATIONS", "Rhizomes", "allot", "go_home", "nearness"]
 
 Array = NDArray[Any]
 
@@ -157,9 +158,14 @@ class Rhizomes:
         most = int(self.most or 1)
         return most, int(self.cutoff or max(1, -(-largest // most)))
 
+    @property
+    def at_home(self) -> bool:
+        """Whether entries go where their other ends are, whatever Eq. 1 says of sizes."""
+        return self.allocation == "sources" and not self.fission
+
     def ghosts(self) -> Rhizomes:
         """Return the rules for out-edges of a directed graph."""
-        return replace(self, allocation="vicinity")
+        return self if self.at_home else replace(self, allocation="vicinity")
 
     def sequence(self, pieces: int, root: int, rank: int, near: Array, homes: Array) -> Array:
         """Return the slots of the pieces of a row, the root first.
@@ -210,6 +216,35 @@ def nearness(topology: Topology) -> NDArray[np.int32]:
         round_ = (np.arange(slots) - slot) % slots
         near[slot] = np.lexsort((round_, level))  # not all rows spill over to the same slot
     return near
+
+
+def go_home(owner: Array, sequence: Array, near: Array, out: Array) -> None:
+    """Say where each entry of a row goes: home, or to the nearest slot with a piece.
+
+    Parameters
+    ----------
+    owner : int array
+        The slot that owns the other end of each entry.
+    sequence : int array
+        The slots with pieces, the root first; it gets one entry at least.
+    near : int32 array of shape (slots, slots)
+        See :func:`nearness`.
+    out : int array beside `owner`
+        Gets the slots.
+
+    Examples
+    --------
+    >>> where = np.empty(4, np.int32)
+    >>> near = nearness(Topology.from_fanouts([2, 2]))
+    >>> go_home(np.array([3, 3, 2, 1]), np.array([0, 3]), near, where)
+    >>> where
+    array([3, 3, 3, 0], dtype=int32)
+    """
+    chosen = np.isin(near, sequence)
+    nearest = near[np.arange(len(near)), np.argmax(chosen, axis=1)]
+    out[:] = nearest[owner]
+    if not (out == sequence[0]).any():
+        out[0] = sequence[0]
 
 
 @nb.njit(nogil=True, cache=True)

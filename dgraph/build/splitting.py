@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dgraph.build.numberset import NumberSet, mark
 from dgraph.build.owning import Seats
 from dgraph.build.pieces import Pieces, agree_anew, by_family, moved_by, relaid, seats_of
-from dgraph.build.rhizomes import Rhizomes, allot, nearness
+from dgraph.build.rhizomes import Rhizomes, allot, go_home, nearness
 from dgraph.build.routing import Groups
 from dgraph.engine.context import Context
 from dgraph.shard import Adjacency, Shard, Split
@@ -29,6 +29,11 @@ from dgraph.topology import Topology
 __all__ = ["split_rows"]
 
 Array = NDArray[Any]
+
+#: A slot gets at most so much more than the mean of all entries, where that can be chosen, ...
+EPS = 0.05
+#: ... which is tried so often.
+ROUNDS = 4
 
 
 async def split_rows(ctx: Context, shard: Shard, how: Rhizomes) -> tuple[Shard, dict[str, int]]:
@@ -60,6 +65,9 @@ async def split_rows(ctx: Context, shard: Shard, how: Rhizomes) -> tuple[Shard, 
         _plan(shard, rows, rule, cut, near)
         for rows, rule, cut in zip(families, rules, cuts, strict=True)
     ]
+    if how.allocation == "sources" and not how.fission:
+        await _even_out(ctx, families, plans)
+    plans = [plan.trimmed(ctx.slot) for plan in plans]
     counts = [count for plan in plans for count in (plan.heavy.size, plan.pieces)]
     total = (await ctx.allreduce(counts)).tolist()
     told: dict[str, int] = {}
@@ -80,19 +88,32 @@ class _Plan:
 
     Parameters
     ----------
-    heavy : int32 array
-        Masters, ascending.
-    pieces : int
-        Into how many their rows are cut.
     entries : int64 array
-        The entries of their rows.
+        The entries of the rows, row by row.
+    row : int32 array beside `entries`
+        The masters whose they are, ascending.
     slot : int32 array beside `entries`
     """
 
-    heavy: NDArray[np.int32]
-    pieces: int
     entries: NDArray[np.int64]
+    row: NDArray[np.int32]
     slot: NDArray[np.int32]
+
+    @property
+    def heavy(self) -> NDArray[np.int32]:
+        """The masters, each once."""
+        return np.unique(self.row)
+
+    @property
+    def pieces(self) -> int:
+        """Into how many pieces their rows are cut."""
+        slots = int(self.slot.max(initial=0)) + 1
+        return int(np.unique(self.row.astype(np.int64) * slots + self.slot).size)
+
+    def trimmed(self, root: int) -> _Plan:
+        """Return the plan without rows of which nothing goes anywhere else."""
+        parted = np.isin(self.row, self.row[self.slot != root])
+        return _Plan(self.entries[parted], self.row[parted], self.slot[parted])
 
 
 def _plan(
@@ -105,19 +126,44 @@ def _plan(
     heavy = np.flatnonzero(split).astype(np.int32)
     spans = [np.arange(rows.offsets[v], rows.offsets[v + 1]) for v in heavy]
     entries = np.concatenate([np.zeros(0, np.int64), *spans])
+    owners = _owners(shard, rows.targets[entries])
     where = np.empty(entries.size, np.int32)
-    pieces = at = 0
+    at = 0
     for v, span in zip(heavy.tolist(), spans, strict=True):
-        owner = _owners(shard, rows.targets[span])
+        owner, to = owners[at : at + span.size], where[at : at + span.size]
         count = min(most, -(-span.size // cutoff))
         homes = np.bincount(owner, minlength=shard.slots)
         sequence = rule.sequence(count, shard.slot, int(shard.rank[v]), near[shard.slot], homes)
-        piece = np.arange(span.size) // cutoff % count
-        sizes = np.bincount(sequence[piece % sequence.size], minlength=shard.slots)
-        pieces += int(np.count_nonzero(sizes))
-        allot(owner, sizes, near, where[at : at + span.size])
+        if rule.at_home:
+            go_home(owner, sequence, near, to)
+        else:
+            piece = np.arange(span.size) // cutoff % count
+            sizes = np.bincount(sequence[piece % sequence.size], minlength=shard.slots)
+            allot(owner, sizes, near, to)
         at += span.size
-    return _Plan(heavy, pieces, entries, where)
+    return _Plan(entries, np.repeat(heavy, degree[heavy]), where)
+
+
+async def _even_out(
+    ctx: Context, families: Sequence[Adjacency], plans: Sequence[_Plan]
+) -> None:
+    """Let entries stay with their roots that would fill a slot too much; a few exchanges."""
+    whole = sum(rows.targets.size for rows in families)
+    for _ in range(ROUNDS):
+        goes = np.bincount(np.concatenate([plan.slot for plan in plans]), minlength=ctx.slots)
+        moved = np.where(np.arange(ctx.slots) == ctx.slot, 0, goes)
+        load = goes.copy()
+        load[ctx.slot] += whole - sum(plan.slot.size for plan in plans)
+        total = (await ctx.allreduce(np.append(load, moved))).reshape(2, -1)
+        over = total[0] - int((1 + EPS) * total[0].mean())
+        stays = 1 - np.clip(over / np.maximum(total[1], 1), 0, 1)
+        if (stays == 1).all():
+            break
+        for plan in plans:
+            for slot in np.flatnonzero(stays < 1).tolist():
+                there = np.flatnonzero(plan.slot == slot)
+                if slot != ctx.slot:  # the lightest rows come last
+                    plan.slot[there[int(stays[slot] * there.size) :]] = ctx.slot
 
 
 def _owners(shard: Shard, locals_: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -153,7 +199,7 @@ async def _send_pieces(
     moved = moved_by(seat, groups)
     laid = [Adjacency(rows.offsets, moved[rows.targets], rows.weights) for rows in kept]
     splits = [
-        _split(rows, plan, pieces, groups, seats)
+        _split(ctx.slot, rows, plan, pieces, groups, seats)
         for rows, plan, pieces in zip(families, plans, found, strict=True)
     ]
     made = relaid(shard, groups, shared, rank, laid, splits)
@@ -177,26 +223,31 @@ def _kept(shard: Shard, rows: Adjacency, plan: _Plan) -> Adjacency:
     keep = np.ones(rows.targets.size, bool)
     keep[plan.entries[plan.slot != shard.slot]] = False
     length = np.diff(rows.offsets)
-    length[plan.heavy] = [
-        np.count_nonzero(keep[rows.offsets[v] : rows.offsets[v + 1]]) for v in plan.heavy
-    ]
+    np.subtract.at(length, plan.row[plan.slot != shard.slot], 1)
     offsets = np.concatenate([[0], np.cumsum(length)])
     weights = None if rows.weights is None else rows.weights[keep]
     return Adjacency(offsets, rows.targets[keep], weights)
 
 
-def _split(rows: Adjacency, plan: _Plan, pieces: Pieces, groups: Groups, seats: Seats) -> Split:
+def _split(
+    root: int, rows: Adjacency, plan: _Plan, pieces: Pieces, groups: Groups, seats: Seats
+) -> Split:
     """Return what a slot holds of the split rows of a family."""
-    degree = np.diff(rows.offsets)[plan.heavy]
+    heavy = plan.heavy
+    degree = np.diff(rows.offsets)[heavy]
+    sent = tuple(
+        np.unique(plan.row[plan.slot == slot]) if slot != root else heavy[:0]
+        for slot in range(len(groups.size))
+    )
     strength = None
     if rows.weights is not None:
         strength = np.array(
-            [_row_sum(rows.weights[rows.offsets[v] : rows.offsets[v + 1]]) for v in plan.heavy],
+            [_row_sum(rows.weights[rows.offsets[v] : rows.offsets[v + 1]]) for v in heavy],
             np.float64,
         )
     owner = np.searchsorted(seats.starts, pieces.row, side="right") - 1
     return Split(
-        heavy=plan.heavy,
+        heavy=heavy,
         degree=degree,
         strength=strength,
         vertices=groups.local.positions(pieces.row),
@@ -206,6 +257,7 @@ def _split(rows: Adjacency, plan: _Plan, pieces: Pieces, groups: Groups, seats: 
             groups.local.positions(pieces.column),
             pieces.more[0] if pieces.more else None,
         ),
+        sent=sent,
         bits=np.zeros(words(groups.total), np.uint64),
     )
 

@@ -25,13 +25,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.engine.translate import (
-    ids_of_locals,
-    ids_of_orders,
-    local_of_neighbours,
-    orders_of_neighbours,
-)
+from dgraph.engine.parts import ids_of_far_neighbours
+from dgraph.engine.translate import ids_of_locals, ids_of_orders, local_of_neighbours
 from dgraph.shard import Shard
+from dgraph.vertices.ids import concat_ids
 
 __all__ = ["Column", "Neighbours", "Nullable", "Orders", "Plain", "to_frame"]
 
@@ -88,17 +85,21 @@ class Neighbours(Column):
     whole: Shard | None = None
 
     async def in_users_ids(self, ctx: Context, shard: Shard) -> Any:
-        """Return user ids in their nullable form; two exchanges, five with split rows."""
+        """Return user ids in their nullable form; two exchanges, six with split rows."""
         shard = shard if self.whole is None else self.whole
-        if shard.into_split is not None:
-            orders = await orders_of_neighbours(ctx, shard, self.codes)
-            found = await ids_of_orders(ctx, shard, np.maximum(orders, 0))
-            return found.to_nullable(orders < 0)
         room = ctx.scratch(shard, self.codes.size, np.int32)
         local = local_of_neighbours(shard, self.codes, out=room)
         missing = local < 0
         # what stands under a missing value is not seen: let it be the first master
+        far: tuple[Any, Any] | None = None
+        if shard.into_split is not None:
+            far = await ids_of_far_neighbours(ctx, shard, shard.into_split, self.codes, local)
+            local[far[0]] = 0
         ids = await ids_of_locals(ctx, shard, np.maximum(local, 0, out=local))
+        if far is not None:
+            which = np.arange(local.size)
+            which[far[0]] = local.size + np.arange(far[0].size)
+            ids = concat_ids([ids, far[1]]).take(which)
         return ids.to_nullable(missing)
 
 

@@ -4,7 +4,6 @@
 
     masters_of          user ids          ->  masters of the slots that own them
     local_of_neighbours ranks             ->  local ids, found in the rows of the in-neighbours
-    orders_of_neighbours  the same where rows are split: ranks -> orders
     ids_of_locals       local ids         ->  user ids, asked of the owners
     ids_of_orders       orders            ->  user ids, asked of the blocks of the dictionary
 
@@ -22,7 +21,6 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.engine.changes import exchange_changes
 from dgraph.engine.context import Context
 from dgraph.errors import VertexNotFoundError
 from dgraph.shard import Shard
@@ -35,7 +33,6 @@ __all__ = [
     "ids_of_orders",
     "local_of_neighbours",
     "masters_of",
-    "orders_of_neighbours",
 ]
 
 Array = NDArray[Any]
@@ -136,57 +133,6 @@ def _search_rows(offsets, targets, rank, codes, local):  # type: ignore[no-untyp
             else:
                 high = middle
         local[v] = targets[low]
-
-
-async def orders_of_neighbours(ctx: Context, shard: Shard, codes: Array) -> Array:
-    """Return the order of one in-neighbour of each master, where rows are split: 3 exchanges.
-
-    Parameters
-    ----------
-    codes : array over the masters
-        See :func:`local_of_neighbours`.
-
-    Returns
-    -------
-    array over the masters
-        Of the dtype of orders; -1 none.
-    """
-    split = shard.into_split
-    assert split is not None
-    order = np.zeros(shard.size, shard.order.dtype)
-    order[: shard.masters] = shard.order
-    await ctx.broadcast(shard, order)
-    local = local_of_neighbours(shard, codes)
-    found = np.where(local < 0, -1, order[np.maximum(local, 0)]).astype(order.dtype)
-    wanted = np.full(shard.size, -1, shard.rank.dtype)
-    asked = split.heavy[codes[split.heavy] < -1]
-    wanted[asked] = -2 - codes[asked]
-    asked = asked[shard.rank[local[asked]] != wanted[asked]]
-    told = await exchange_changes(ctx, shard, asked, (wanted,))
-    pieces = np.flatnonzero(np.isin(split.vertices, told))
-    at = np.empty(pieces.size, np.int64)
-    vertices, rows = split.vertices[pieces], split.rows
-    _search_pieces(rows.offsets, rows.targets, shard.rank, pieces, wanted[vertices], at)
-    there = at >= 0
-    mine = order[rows.targets[at[there]]]
-    masters, orders = await ctx.reduce(shard, vertices[there], mine, combine="max")
-    found[masters] = orders
-    return found
-
-
-@nb.njit(nogil=True, cache=True)
-def _search_pieces(offsets, targets, rank, pieces, wanted, at):  # type: ignore[no-untyped-def]
-    """Find an entry of a rank in each of some rows; -1 where there is none."""
-    for i in range(pieces.size):
-        low, high = offsets[pieces[i]], offsets[pieces[i] + 1]
-        while low < high:
-            middle = (low + high) >> 1
-            if rank[targets[middle]] < wanted[i]:
-                low = middle + 1
-            else:
-                high = middle
-        there = low < offsets[pieces[i] + 1] and rank[targets[low]] == wanted[i]
-        at[i] = low if there else -1
 
 
 async def ids_of_locals(ctx: Context, shard: Shard, locals_: NDArray[np.int32]) -> Ids:

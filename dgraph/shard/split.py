@@ -41,6 +41,9 @@ class Split:
         Their placed numbers.
     rows : Adjacency
         The pieces: a row for each of `vertices`.
+    sent : tuple of int32 arrays, one for each slot
+        The heavy masters that have a piece there, ascending: the sequence in which that slot
+        has them among its `vertices`.
     bits : bitmap over the local ids
         Of all masters and proxies whose rows are split.
     """
@@ -51,6 +54,7 @@ class Split:
     vertices: NDArray[np.int32]
     placed: NDArray[np.int64]
     rows: Adjacency
+    sent: tuple[NDArray[np.int32], ...]
     bits: NDArray[np.uint64]
 
     @property
@@ -59,7 +63,7 @@ class Split:
         strength = 0 if self.strength is None else self.strength.nbytes
         own = self.heavy.nbytes + self.degree.nbytes + strength
         pieces = self.vertices.nbytes + self.placed.nbytes + self.rows.nbytes
-        return own + pieces + self.bits.nbytes
+        return own + pieces + self.bits.nbytes + sum(some.nbytes for some in self.sent)
 
     def whole(self, of_rows: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
         """Return figures of the rows of the masters, with those of whole rows where split."""
