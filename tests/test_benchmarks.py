@@ -61,6 +61,10 @@ PROMISED = [
     ("placement", "cut against hash", 0.1),
     ("placement", "seconds beside a build", 1.5),
     ("placement", "fullest slot", 1.1),
+    ("rhizomes", "not combined", 1 / 8),
+    ("rhizomes", "the hub's edges on a slot", 1 / 4),
+    ("rhizomes", "bytes between domains", 0.8),
+    ("rhizomes", "fullest slot", 1.1),
 ]
 
 #: A stand-in for GAPBS's programs: checks the graph it is given, says what they say.

@@ -29,6 +29,7 @@ CASES = {
     "graph500": "graph500",
     "memory": "memory",
     "placement": "placement",
+    "rhizomes": "rhizomes",
     "slots": "slots",
 }
 
