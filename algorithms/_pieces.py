@@ -90,8 +90,10 @@ async def _bottom_up_levels(
     assert split is not None
     front, following = s.front, ctx.scratch(shard, s.front.size, np.uint64)
     into = rows_of(shard.into)
-    left = await announce_visited(ctx, shard, split, s)
-    await ctx.broadcast_bits(shard, front)
+    # who was visited before is known where the pieces are: from top-down levels, or as a proxy
+    # in a frontier; else the owner passes over what is found
+    await ctx.broadcast_bits(shard, front, vote=(int(unseen(split.heavy, s)),))
+    left = int(ctx.vote[0])
     while depth < limit:
         depth += 1
         before = awake
@@ -143,15 +145,6 @@ async def push_all(
         mean,
     )
     return found
-
-
-async def announce_visited(ctx: Context, shard: Shard, split: Split, s: Search) -> int:
-    """Tell which heavy vertices are visited; return how many are not."""
-    visited = seen_of(split.heavy, s)
-    left = np.count_nonzero(~visited)
-    pieces, _ = await to_pieces(ctx, shard, split, visited, vote=(left,))
-    set_bits(s.seen, split.vertices[pieces])
-    return int(ctx.vote[0])
 
 
 async def find_in_pieces(

@@ -26,6 +26,12 @@ the graph is spread cheaply for them, they say where it belongs, and it is laid 
 takes the time of a second build at most beside their own, and the edges a second time while it
 lasts. "hierarchy" works on all slots; the last five gather the graph on one.
 
+Over any of them the edges of heavy vertices can be split (``from_edges(rhizome_max=16)``, see
+`dgraph.build.rhizomes`): a vertex keeps its owner, and pieces of its row lie on other slots.
+BFS (and SSSP without weights), PageRank, CDLP and weak components work on the pieces; weighted
+SSSP, betweenness, strong components, cores, triangles, clustering and vertex programs put the
+rows together on the owners when they first run.
+
 `assign` says where a placement would put vertices, `refine` where those of a graph would cost
 less, `compare` sets placements side by side. No placement changes any result.
 """
