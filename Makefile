@@ -17,7 +17,7 @@ demo: $(VENV)/demo
 	$(BIN)/python -m dgraph.demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

@@ -212,7 +212,7 @@ def test_a_wrong_option_of_load_and_estimate(client: Client, options: dict[str, 
         (dg.graph500.run, {"scale": 4, "validate": 1}),
         (dg.graph500.run, {"scale": 4, "slots": 1.5}),
     ],
-    ids=str,
+    ids=lambda some: getattr(some, "__name__", str(some)),
 )
 def test_a_wrong_size_of_what_is_generated(
     client: Client, make: Callable[..., Any], wrong: dict[str, Any]
