@@ -26,18 +26,51 @@ from typing import Any, Literal, Self
 
 import dask
 import numba
-from dask.utils import parse_timedelta
+from dask.utils import parse_bytes, parse_timedelta
 
 from dgraph.errors import ConfigurationWarning, OptionError
 
-__all__ = ["Options", "ensure_kernel_cache"]
+__all__ = ["BufferOptions", "Options", "ensure_kernel_cache"]
 
+BUFFERS = ("dynamic", "static")
 ROUTINGS = ("auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree")
 TRANSPORTS = ("auto", "mpi", "unix", "comm")
 
 _DEFAULTS = Path(__file__).with_name("dgraph.yaml")
 _KNOWN: Mapping[str, Any] = next(dask.config.collect_yaml([str(_DEFAULTS)]))["dgraph"]
 dask.config.update_defaults({"dgraph": dict(_KNOWN)})
+
+
+#: No less than this can be the cap of the buffers: a piece of a frame may be so long.
+LEAST_CAP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BufferOptions:
+    """How frames are buffered on their way to another process.
+
+    Parameters
+    ----------
+    mode : {"dynamic", "static"}
+        When all buffers for a process are on their way: fill a larger one, or wait.
+    size : int or None
+        Bytes at which a buffer is full; None: by what frames and bytes cost at the level.
+    reserved : int
+        Buffers for each process beside the one that is filled.
+    cap : int or None
+        The most bytes that all buffers of a worker hold; None: 5 % of its memory limit.
+
+    Examples
+    --------
+    >>> with dask.config.set({"dgraph.buffers": {"mode": "static", "cap": "4 MiB"}}):
+    ...     Options.read().buffers
+    BufferOptions(mode='static', size=None, reserved=4, cap=4194304)
+    """
+
+    mode: str = "dynamic"
+    size: int | None = None
+    reserved: int = 4
+    cap: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +97,8 @@ class Options:
         :class:`~dgraph.topology.CostModel`, "probed", the .json file of a probe, or
         ``{"alpha": [...], "beta": [...]}`` in seconds.
         None: as was measured between processes and hosts.
+    buffers : BufferOptions
+        How frames are buffered on their way to another process.
 
     Examples
     --------
@@ -83,6 +118,7 @@ class Options:
     silence_timeout: float
     progress: bool | Literal["auto"]
     cost: Any = None
+    buffers: BufferOptions = BufferOptions()
 
     @classmethod
     def read(cls) -> Self:
@@ -107,6 +143,7 @@ class Options:
             silence_timeout=_seconds("timeouts.silence"),
             progress=_choice("progress", ("auto", True, False)),
             cost=_cost(),
+            buffers=_buffers(),
         )
 
 
@@ -176,6 +213,44 @@ def _cost() -> Any:
         "dgraph.cost must be the name of a preset, 'probed', a probe's .json file or {'alpha': "
         f"seconds per frame by level, 'beta': seconds per byte by level}}, not {value!r}"
     )
+
+
+def _buffers() -> BufferOptions:
+    value = dask.config.get("dgraph.buffers")
+    wanted: Any = {"mode": value} if isinstance(value, str) else value
+    with contextlib.suppress(TypeError, ValueError, AttributeError):
+        found = BufferOptions(
+            mode=wanted.get("mode", "dynamic"),
+            size=_bytes(wanted.get("size")),
+            reserved=wanted.get("reserved", 4),
+            cap=_bytes(wanted.get("cap")),
+        )
+        size, cap = found.size, found.cap
+        known = wanted.keys() <= {"mode", "size", "reserved", "cap"} and found.mode in BUFFERS
+        counts = type(found.reserved) is int and 1 <= found.reserved <= 1024
+        sizes = (size is None or size >= 1) and (cap is None or cap >= LEAST_CAP)
+        if known and counts and sizes and (size or 0) <= (cap or LEAST_CAP):
+            return found
+    raise OptionError(
+        "dgraph.buffers must be 'dynamic' or 'static' or {'mode': one of these, 'size': bytes "
+        "of a buffer, at most 'cap', 'reserved': 1 to 1024 buffers, 'cap': bytes of all, at "
+        f"least 1 MiB}}, not {value!r}"
+    )
+
+
+def _bytes(value: Any) -> int | None:
+    """Return a number of bytes such as 65536 or "64 KiB".
+
+    Examples
+    --------
+    >>> _bytes("64 KiB"), _bytes(7), _bytes(None)
+    (65536, 7, None)
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        raise TypeError("a truth value is no number of bytes")
+    return int(parse_bytes(value))
 
 
 def _seconds(key: str) -> float:

@@ -24,7 +24,7 @@ from dgraph.errors import RunAbortedError, RunError
 from dgraph.exchange.frame import DTYPES, Frame
 from dgraph.exchange.transport import meeting
 from dgraph.exchange.transport.bundle import PREFIX_SIZE, encode, read_bundle, read_prefix
-from dgraph.exchange.transport.comm import Inbox, _decode
+from dgraph.exchange.transport.comm import Inbox, Reader
 from dgraph.exchange.transport.links import ChannelClosedError, PeerLinks, Waker
 from dgraph.exchange.transport.meeting import Meeting, can_reach, private_folder
 from dgraph.exchange.transport.unix import READ_AHEAD, UnixChannel
@@ -206,7 +206,13 @@ def test_unaligned_buffers_from_a_comm_become_aligned(length: int) -> None:
     buffers = encode(RUN, 0, [Frame(0, 1, columns, 5)], NO_VOTE, "sum")
     assert len(buffers) == (1 if length == 5 else 4)
     shifted = [memoryview(b"x" + bytes(buffer))[1:] for buffer in buffers]
-    (frame,) = _decode(shifted, RUN).frames
+    waker = Waker()
+    inbox = Inbox(waker)
+    inbox.put(shifted)
+    bundle = next(iter(Reader(inbox, RUN)))
+    waker.close()
+    assert bundle is not None
+    (frame,) = bundle.frames
     assert all(column.flags.aligned for column in frame.columns)
     assert same(frame, Frame(0, 1, columns, 5))
 

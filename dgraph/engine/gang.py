@@ -14,6 +14,7 @@ from typing import Any
 from distributed import Status, secede
 from distributed.comm.core import Comm
 
+from dgraph.engine.buffering import find_cap, make_plans
 from dgraph.engine.context import Context
 from dgraph.engine.failure import Watch, pack_error
 from dgraph.engine.network import Network, find_network
@@ -21,6 +22,7 @@ from dgraph.engine.plugin import Plugin, Seat, find_plugin
 from dgraph.engine.records import Log, Recorder
 from dgraph.engine.spec import Member, RunSpec
 from dgraph.errors import JoinTimeoutError, RunAbortedError
+from dgraph.exchange.buffers import Pool
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import CommChannel, dial
 from dgraph.exchange.transport.links import Channel, PeerLinks
@@ -97,7 +99,9 @@ class _Gang:
             )
             for other in self.names
         }
-        self.seat = Seat(spec.token, self._reached_by("comm"))
+        limit = self.worker.memory_manager.memory_limit
+        self.pool = Pool(find_cap(spec.options.buffers, limit))
+        self.seat = Seat(spec.token, self._reached_by("comm"), self.pool.cap)
         self.links: PeerLinks | None = None
         self.watch = Watch(
             self.worker,
@@ -122,7 +126,7 @@ class _Gang:
             slot: spec.program(contexts[slot], held[slot], *spec.arguments) for slot in slots
         }
         del held
-        recorder = Recorder(spec.topology, slots)
+        recorder = Recorder(spec.topology, slots, self.pool)
         hub = Hub(
             programs, spec.members[self.me].threads, self.links, recorder, self.why_cancelled
         )
@@ -216,7 +220,10 @@ class _Gang:
         ]
         channels += [self._channel(other, made.result()) for other, made in dials.items()]
         owners = _owners(spec)
-        return PeerLinks(self.number, owners, channels, self.seat.waker, self.watch)
+        plans = make_plans(spec, self.me, self.carriers, self.pool.cap)
+        return PeerLinks(
+            self.number, owners, channels, self.seat.waker, self.watch, plans, self.pool
+        )
 
     def _network(self) -> Network | None:
         """Return how frames travel; the edges of a graph that is built go straight."""

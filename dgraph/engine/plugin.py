@@ -15,7 +15,7 @@ import contextlib
 import hmac
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,8 @@ from dgraph.engine.store import Store
 from dgraph.errors import GraphLostError, RunAbortedError
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import LATER, REFUSED, Inbox, serve
-from dgraph.exchange.transport.links import Waker
 from dgraph.exchange.transport.meeting import can_reach, listen, private_folder, sweep
+from dgraph.exchange.transport.poll import Waker
 from dgraph.exchange.transport.world import World
 from dgraph.topology import host_key, whereabouts
 
@@ -51,12 +51,15 @@ class Seat:
         Who wants to send to this place must present it.
     members : collection of int
         The members that send by a Dask comm.
+    cap : int
+        Of so many bytes that wait to be taken no more are read.
     """
 
-    def __init__(self, token: bytes, members: Iterable[int]) -> None:
+    def __init__(self, token: bytes, members: Collection[int], cap: int) -> None:
         self.token = token
         self.waker = Waker()
-        self.inboxes = {member: Inbox(self.waker) for member in members}
+        limit = cap // max(1, len(members))
+        self.inboxes = {member: Inbox(self.waker, limit) for member in members}
         self.reason: str | None = None
         self.hub: Hub | None = None
         self.recorder: Recorder | None = None

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.engine.tallies import BUFFERS, by_step, total
+from dgraph.exchange.buffers import Pool
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.request import Inner, Request
 from dgraph.tables import html
@@ -53,6 +55,9 @@ class Log:
         What they would have sent straight to the targets.
     times : float64 array of shape (supersteps, 3)
         Seconds of computation (summed over the slots), of exchange, and in all.
+    buffers : float64 array of shape (some, 6)
+        For the supersteps in which frames were buffered: which it is, and the fields of a
+        :class:`~dgraph.exchange.buffers.Tally`.
     slots : int
         How many slots this process ran.
     seconds, output_seconds : float
@@ -64,6 +69,7 @@ class Log:
     counts: NDArray[np.int64]
     before: NDArray[np.int64]
     times: NDArray[np.float64]
+    buffers: NDArray[np.float64]
     slots: int
     seconds: float
     output_seconds: float
@@ -78,6 +84,8 @@ class Recorder:
         Says at which level two slots meet.
     slots : sequence of int
         The slots of this process.
+    pool : Pool, optional
+        The buffers for other processes.
 
     Examples
     --------
@@ -92,14 +100,18 @@ class Recorder:
     {0: 2}
     """
 
-    def __init__(self, topology: Topology, slots: Sequence[int]) -> None:
+    def __init__(
+        self, topology: Topology, slots: Sequence[int], pool: Pool | None = None
+    ) -> None:
         self._topology = topology
+        self._pool = pool
         self._levels = topology.height + 1
         self._level: dict[int, list[int]] = {slot: [] for slot in slots}
         self._stages: dict[str, int] = {}
         self._stage = array("i")
         self._counts = array("q")
         self._times = array("d")
+        self._buffers = array("d")
         # what the stages of an unfinished superstep have sent so far, and how long they took
         self._pending: tuple[list[int], tuple[float, ...]] = [], ()
         # what would have been sent straight to the targets, less what was sent
@@ -130,6 +142,8 @@ class Recorder:
                     counts[at + levels] += frame.count
                     counts[at + 2 * levels] += frame.nbytes
         times: tuple[float, ...] = (sum(compute.values()), exchange, elapsed)
+        if self._pool is not None and self._pool.is_touched:
+            self._buffers.extend((len(self._stage), *self._pool.take()))
         hop = request.hop  # of the last one: the same for all
         for request in requests.values():
             if request.inner is not None:
@@ -212,7 +226,10 @@ class Recorder:
         counts = np.frombuffer(self._counts, np.int64).reshape(-1, 3, self._levels)
         before = counts.sum(axis=0) + self._straight
         slots = len(self._level)
-        return Log(tuple(self._stages), stage, counts, before, times, slots, seconds, output)
+        buffers = np.frombuffer(self._buffers, np.float64).reshape(-1, 1 + len(BUFFERS))
+        return Log(
+            tuple(self._stages), stage, counts, before, times, buffers, slots, seconds, output
+        )
 
 
 @dataclass(frozen=True)
@@ -235,6 +252,10 @@ class RunRecord:
     before : dict of str to dict
         Frames, messages and bytes by level if everything had gone straight to its target and
         nothing had been combined on the way; of a broadcast of bits at most so many.
+    buffers : dict of str to number
+        What the buffers for other processes did, see :mod:`dgraph.exchange.buffers`:
+        "switches", "expansions" and "stalls" of all workers, their "stalled_seconds", and the
+        "peak_bytes" that one held.
     converged : bool
         Whether an iteration met its tolerance.
     notes : mapping
@@ -258,6 +279,7 @@ class RunRecord:
     converged: bool = True
     notes: Mapping[str, Any] = field(default_factory=dict)
     before: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    buffers: Mapping[str, float] = field(default_factory=dict)
     _logs: tuple[Log, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
@@ -266,7 +288,7 @@ class RunRecord:
 
         Columns: stage; frames, messages and bytes by level (``frames_0``, ...); seconds, and
         what of them the slots spent on the average in computation, in exchange, and waiting
-        for slower ones.
+        for slower ones; what the buffers did, as in `buffers`.
         """
         return _steps(self._logs)
 
@@ -276,7 +298,8 @@ class RunRecord:
         counts = {what: rows.pop(what) for what in COUNTS}
         levels = {what: getattr(self, what) if total else 0 for what, total in counts.items()}
         by_level = {f"{what} by level": some for what, some in levels.items()}
-        return html(f"run of {name}", rows | by_level | dict(self.notes))
+        buffers = {f"buffers: {what}": some for what, some in self.buffers.items() if some}
+        return html(f"run of {name}", rows | by_level | buffers | dict(self.notes))
 
     def _row(self) -> dict[str, Any]:
         """Return what a table of runs shows: counts are those of all levels."""
@@ -352,6 +375,7 @@ def merge(
             name: dict(enumerate(map(int, row)))
             for name, row in zip(COUNTS, np.asarray(straight), strict=True)
         },
+        buffers=total(by_step([log.buffers for log in logs], stage.size)),
         _logs=tuple(logs),
     )
 
@@ -373,4 +397,7 @@ def _steps(logs: Sequence[Log]) -> DataFrame:
     columns["computation"] = computation
     columns["exchange"] = exchange
     columns["waiting"] = np.maximum(0.0, seconds - computation - exchange)
+    tallies = by_step([log.buffers for log in logs], len(first.stage))
+    for name, some in zip(BUFFERS, tallies.T, strict=True):
+        columns[name] = some if name == "stalled_seconds" else some.astype(np.int64)
     return pd.DataFrame(columns)

@@ -13,7 +13,7 @@ the header is a C struct.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,8 @@ class Frame:
         One-dimensional, of a dtype in :data:`DTYPES`; equal lengths are not required.
     count : int
         The number of messages, for the record.
+    is_posted : bool
+        Whether it is on its way already.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Frame:
     target: int
     columns: tuple[Array, ...]
     count: int
+    is_posted: bool = field(default=False, repr=False, compare=False)
 
     @property
     def nbytes(self) -> int:

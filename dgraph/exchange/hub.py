@@ -27,9 +27,9 @@ import numpy as np
 from dgraph.errors import RunAbortedError, RunError
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hop import Hop
-from dgraph.exchange.request import COMBINE_VOTES, Delivery, Program, Request, Votes
+from dgraph.exchange.request import COMBINE_VOTES, Delivery, Early, Program, Request, Votes
 
-__all__ = ["COMBINE_VOTES", "Delivery", "Hub", "Links", "Observer", "Request"]
+__all__ = ["COMBINE_VOTES", "Delivery", "Early", "Hub", "Links", "Observer", "Request"]
 
 #: A superstep with less work (edges to scan, in all slots of the process) than this is computed
 #: by one thread: at 1 to 4 ns an edge it costs no more than waking a second thread does.
@@ -56,6 +56,11 @@ class Links(Protocol):
 
         In a stage of a routed superstep: what is known of the vote after it.
         """
+
+    def post(
+        self, superstep: int, frame: Frame, encode: Callable[[int], None] | None = None
+    ) -> bool:
+        """Begin to send a frame of the exchange to come; False: it goes with the others."""
 
     def abort(self, error: BaseException) -> None:
         """Tell the other processes that the run has failed here."""
@@ -126,7 +131,7 @@ class Hub:
         for alarm in self._alarm:
             alarm.acquire()
         self._stepped = 0
-        self._tiny = False
+        self._tiny = self._brief = False
         self._error: BaseException | None = None
         self._began = 0.0
         self._exchanges = 0
@@ -253,14 +258,39 @@ class Hub:
         if self._error is not None:
             return False
         began = perf_counter()
+        request = self._advance(slot, self._deliveries[slot])
+        while isinstance(request, Early):
+            paused = perf_counter()
+            self._post(request)
+            began += perf_counter() - paused
+            request = self._advance(slot, None)
+        self._compute[slot] = perf_counter() - began
+        if request is not None:
+            self._requests[slot] = request
+            if self._links is not None and not self._brief and len(self._programs) > 1:
+                for frame in request.frames:  # they travel while other slots compute
+                    self._post(Early(frame))
+        return True
+
+    def _advance(self, slot: int, delivery: Delivery | None) -> Request | Early | None:
+        """Let a slot compute; return what it hands over, None at its end."""
         try:
-            self._requests[slot] = self._programs[slot].send(self._deliveries[slot])  # type: ignore[arg-type]
+            return self._programs[slot].send(delivery)
         except StopIteration as stop:
             self._results[slot] = stop.value
+            return None
         except BaseException as error:
             raise _failure(error, f"superstep {self.superstep}, slot {slot}") from error
-        self._compute[slot] = perf_counter() - began
-        return True
+
+    def _post(self, early: Early) -> None:
+        """Let a frame travel before the others of the superstep, if that is of use."""
+        frame = early.frame
+        if self._links is None or frame.is_posted or frame.target in self._programs:
+            posted = frame.is_posted
+        else:
+            posted = self._links.post(self._exchanges, frame, early.encode)
+        if early.encode is not None and not posted:
+            early.encode(frame.columns[-1].nbytes)
 
     def _complete(self) -> None:
         """End the superstep: exchange what the slots handed over and make the deliveries."""
@@ -289,7 +319,8 @@ class Hub:
             frames.sort(key=_source)
             self._deliveries[slot] = Delivery(frames, vote)
         self._note(began)
-        self._tiny = len(self._mine) == 1 or _work(self._requests.values()) < TINY
+        self._brief = _work(self._requests.values()) < TINY
+        self._tiny = len(self._mine) == 1 or self._brief
         self._exchanges += 1
         if hop is None or hop.last:
             self.superstep += 1

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hop import Hop
 
-__all__ = ["COMBINE_VOTES", "Delivery", "Inner", "Program", "Request", "Votes"]
+__all__ = ["COMBINE_VOTES", "Delivery", "Early", "Inner", "Program", "Request", "Votes"]
 
 Votes = NDArray[np.int64]
-Program = Coroutine["Request", "Delivery", Any]
+Program = Coroutine["Request | Early", "Delivery | None", Any]
 
 COMBINE_VOTES: dict[str, Callable[[Votes, Votes], Votes]] = {
     "sum": np.add,
@@ -87,3 +87,26 @@ class Request:
     def __await__(self) -> Generator[Request, Delivery, Delivery]:
         """Hand this over to the hub and wait for the delivery."""
         return (yield self)
+
+
+@dataclass(slots=True)
+class Early:
+    """A frame that may travel at once, while the slot makes the others of the superstep.
+
+    It is handed over again with the request. If it is for a slot of this process, or short,
+    nothing happens before.
+
+    Parameters
+    ----------
+    frame : Frame
+    encode : callable, optional
+        Writes the first so many bytes of the last column, at least; called with ever larger
+        numbers, the last of which is all of it. Then a buffer travels while the next is filled.
+    """
+
+    frame: Frame
+    encode: Callable[[int], None] | None = None
+
+    def __await__(self) -> Generator[Early, None, None]:
+        """Hand the frame over."""
+        yield self

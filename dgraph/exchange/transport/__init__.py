@@ -3,6 +3,7 @@
 ::
 
     links    the way to all other processes of a run: one bundle each way per superstep
+    poll     which links have something to do
     bundle   what travels: votes, the heads of the frames, their columns
     unix     Unix sockets, between processes of one host
     comm     Dask's comms (tcp, tls, ...), between hosts

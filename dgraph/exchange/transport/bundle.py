@@ -6,7 +6,9 @@
                        |<------------------ head ------------------>|
 
 Both processes of a pair send one in every superstep, also when it is empty: it carries the
-votes, and it says that nothing more will come. An abort is a bundle whose head is a text.
+votes, and it says that nothing more will come. Before it may come parts, bundles of the same
+form without votes, in which frames travel while others are still made. An abort is a bundle
+whose head is a text.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ __all__ = [
     "Prefix",
     "encode",
     "encode_abort",
+    "encode_part",
     "read_bundle",
     "read_prefix",
 ]
@@ -36,6 +39,7 @@ Votes = NDArray[np.int64]
 MAGIC = 0x64677262  # "dgrb"
 OPS = tuple(COMBINE_VOTES)
 ABORT = len(OPS)
+PART = ABORT + 1
 _CODE = {op: code for code, op in enumerate(OPS)}
 _PREFIX = struct.Struct("<IIqIIq")
 PREFIX_SIZE = _PREFIX.size
@@ -52,7 +56,7 @@ class Prefix(NamedTuple):
     Parameters
     ----------
     op : int
-        Position in OPS of how the votes are combined, or ABORT.
+        Position in OPS of how the votes are combined, or ABORT, or PART.
     superstep, votes, frames : int
     head : int
         Bytes of the head.
@@ -66,7 +70,10 @@ class Prefix(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """What came from one process; `reason` is set if it says that the run has failed there."""
+    """What came from one process; `reason` is set if it says that the run has failed there.
+
+    A part has no `op`.
+    """
 
     superstep: int
     op: str
@@ -91,13 +98,32 @@ def encode(
     >>> [buffer.nbytes for buffer in encode(7, 2, [frame], np.array([5]), "sum")]
     [96, 12000]
     """
+    return _encode(run, superstep, frames, vote, _CODE[op])
+
+
+def encode_part(run: int, superstep: int, frame: Frame) -> list[memoryview]:
+    """Return the buffers of a bundle that brings a frame before the others.
+
+    Examples
+    --------
+    >>> (buffer,) = encode_part(7, 2, Frame(0, 1, (), 3))
+    >>> bundle = read_bundle(read_prefix(buffer), buffer[PREFIX_SIZE:], 7, np.empty)
+    >>> bundle.op, bundle.frames
+    ('', [Frame(source=0, target=1, columns=(), count=3)])
+    """
+    return _encode(run, superstep, (frame,), _NO_VOTE, PART)
+
+
+def _encode(
+    run: int, superstep: int, frames: Sequence[Frame], vote: Votes, code: int
+) -> list[memoryview]:
     head = bytearray(vote.tobytes())
     columns: list[Any] = []
     for frame in frames:
         frame_head, *bodies = pack(frame, run, superstep)
         head += frame_head
         columns += bodies
-    first = _PREFIX.pack(MAGIC, _CODE[op], superstep, len(vote), len(frames), len(head)) + head
+    first = _PREFIX.pack(MAGIC, code, superstep, len(vote), len(frames), len(head)) + head
     if sum([column.nbytes for column in columns]) <= SMALL:
         return [memoryview(first + b"".join(columns))]
     return [memoryview(first), *(memoryview(column.view(np.uint8)) for column in columns)]
@@ -125,7 +151,7 @@ def read_prefix(buffer: bytes | bytearray | memoryview, offset: int = 0) -> Pref
         If the bytes are not the start of a bundle.
     """
     magic, op, superstep, votes, frames, head = _PREFIX.unpack_from(buffer, offset)
-    if magic != MAGIC or op > ABORT or head < 0:
+    if magic != MAGIC or op > PART or head < 0:
         raise ValueError(f"expected a bundle, got bytes that start with {magic:#x}")
     return Prefix(op, superstep, votes, frames, head)
 
@@ -182,4 +208,5 @@ def read_bundle(
             at += COLUMN.size
             arrays.append(column(length, DTYPES[code]))
         frames.append(Frame(source, target, tuple(arrays), count))
-    return Bundle(prefix.superstep, OPS[prefix.op], vote, frames)
+    op = "" if prefix.op == PART else OPS[prefix.op]
+    return Bundle(prefix.superstep, op, vote, frames)

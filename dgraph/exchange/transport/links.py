@@ -2,112 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import select
 import threading
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.errors import RunAbortedError, RunError
+from dgraph.exchange.buffers import Outbox, Plan, Pool
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hop import Hop
-from dgraph.exchange.hub import COMBINE_VOTES, TICK
-from dgraph.exchange.transport.bundle import Bundle, encode, encode_abort
+from dgraph.exchange.hub import COMBINE_VOTES
+from dgraph.exchange.transport.bundle import Bundle, encode, encode_abort, encode_part
+from dgraph.exchange.transport.poll import LOOK, Channel, ChannelClosedError, Poll, Waker
 
 __all__ = ["LOOK", "Channel", "ChannelClosedError", "PeerLinks", "Waker"]
 
 Votes = NDArray[np.int64]
-
-#: The descriptor of a channel of which nothing tells that something has come.
-LOOK = -1
-
-#: Such a channel is looked at all the time for so many seconds, while other processes may have
-#: the core; then again after this share of the time waited, at last every LONGEST seconds.
-#: Measured with eight ranks on two cores: within a fifth of looking all the time; a rank that
-#: waits takes 5 % of a core.
-BRISK, SHARE, LONGEST = 1e-4, 0.1, 1e-3
-
-
-class ChannelClosedError(RunAbortedError):
-    """The other process of a channel has closed it."""
-
-
-class Channel(Protocol):
-    """The way to one other process; only the thread that exchanges uses it.
-
-    Attributes
-    ----------
-    peer : int
-        The member of the run at the other end.
-    descriptor : int or None
-        What to poll; None: the waker tells that something has come; LOOK: nothing tells.
-    """
-
-    @property
-    def peer(self) -> int:
-        """The member of the run at the other end."""
-
-    @property
-    def descriptor(self) -> int | None:
-        """What to poll; None: the waker tells that something has come; LOOK: nothing tells."""
-
-    def send(self, buffers: Sequence[memoryview]) -> bool:
-        """Send a bundle, or begin to; return whether all of it is gone."""
-
-    def flush(self) -> bool:
-        """Go on sending; return whether all is gone."""
-
-    def receive(self) -> Bundle | None:
-        """Return the next bundle if all of it has come; raise ChannelClosedError at the end."""
-
-    def close(self) -> None:
-        """Close this end."""
-
-
-class Waker:
-    """Wake a thread that polls, from any other thread.
-
-    Examples
-    --------
-    >>> waker = Waker()
-    >>> waker.wake()
-    >>> waker.clear(), waker.clear()
-    (True, False)
-    >>> waker.close()
-    """
-
-    def __init__(self) -> None:
-        self.descriptor, self._end = os.pipe()
-        os.set_blocking(self.descriptor, False)
-        os.set_blocking(self._end, False)
-        self._lock = threading.Lock()
-
-    def wake(self) -> None:
-        """Let the poll return."""
-        with self._lock:
-            if self._end >= 0:
-                with contextlib.suppress(BlockingIOError):  # it is full of wakes already
-                    os.write(self._end, b"\0")
-
-    def clear(self) -> bool:
-        """Forget the wakes; return whether there were any."""
-        try:
-            return bool(os.read(self.descriptor, 4096))
-        except BlockingIOError:
-            return False
-
-    def close(self) -> None:
-        """Close the pipe; a late wake does nothing."""
-        with self._lock:
-            if self._end >= 0:
-                os.close(self.descriptor)
-                os.close(self._end)
-                self._end = -1
 
 
 class PeerLinks:
@@ -125,6 +36,10 @@ class PeerLinks:
     idle : callable
         Called with the superstep and the members that are waited for, whenever a tick has
         passed without a word from any, and after a wake; ends the exchange by raising.
+    plans : mapping of int to Plan, optional
+        The buffers for each other member.
+    pool : Pool, optional
+        What they have in common.
     """
 
     def __init__(
@@ -134,12 +49,22 @@ class PeerLinks:
         channels: Sequence[Channel],
         waker: Waker,
         idle: Callable[[int, Collection[int]], None],
+        plans: Mapping[int, Plan] | None = None,
+        pool: Pool | None = None,
     ) -> None:
         self._run = run
         self._owners = owners
         self._channels = sorted(channels, key=lambda channel: channel.peer)
         self._waker = waker
         self._idle = idle
+        self.pool = pool or Pool()
+        self._outboxes = {
+            channel: Outbox(channel, (plans or {}).get(channel.peer, Plan()), self.pool)
+            for channel in self._channels
+        }
+        self._channel_of = {channel.peer: channel for channel in self._channels}
+        self._parts: dict[Channel, list[Frame]] = {}  # of frames that came before the others
+        self._ahead: dict[Channel, Bundle] = {}  # what came while this process was sending
         self._lock = threading.Lock()
 
     def exchange(
@@ -166,15 +91,47 @@ class PeerLinks:
             for channel in self._channels:
                 if hop is None or channel.peer in hop.to:
                     frames = mine.get(channel.peer, ())
-                    if not channel.send(encode(self._run, superstep, frames, vote, op)):
+                    buffers = encode(self._run, superstep, frames, vote, op)
+                    if not self._outboxes[channel].put(buffers):
                         unsent.add(channel)
             missing = self._channels
             if hop is not None:
                 missing = [channel for channel in missing if channel.peer in hop.come]
             bundles = self._collect(superstep, unsent, missing)
+            if self.pool.grown and (hop is None or hop.last):
+                self.pool.end_superstep()
         for bundle in bundles.values():
             _check_same_step(bundle, superstep, vote, op)
         return _merge(bundles, vote, op, hop)
+
+    def post(
+        self, superstep: int, frame: Frame, encode: Callable[[int], None] | None = None
+    ) -> bool:
+        """Begin to send a frame of the exchange to come, if it is long; return whether it was.
+
+        Parameters
+        ----------
+        superstep : int
+        frame : Frame
+        encode : callable, optional
+            Called with a number of bytes of its last column before these are sent; writes
+            them.
+
+        Raises
+        ------
+        RunAbortedError
+            If this process had to wait for a buffer, and the run is over.
+        """
+        channel = self._channel_of[self._owners[frame.target]]
+        outbox = self._outboxes[channel]
+        if frame.nbytes <= outbox.size:
+            return False
+        with self._lock:
+            outbox.put(encode_part(self._run, superstep, frame), encode)
+            if outbox.is_stalled:
+                self._await_buffer(superstep, channel)
+        frame.is_posted = True
+        return True
 
     def abort(self, error: BaseException) -> None:
         """Tell the other processes that the run has failed here.
@@ -184,8 +141,9 @@ class PeerLinks:
         """
         if self._lock.acquire(blocking=False):
             try:
-                for channel in self._channels:
-                    channel.send(encode_abort(str(error)))
+                for channel, outbox in self._outboxes.items():
+                    if not outbox.is_stalled:  # else it is in the middle of a bundle
+                        channel.send(encode_abort(str(error)))
             finally:
                 self._lock.release()
         else:
@@ -197,12 +155,28 @@ class PeerLinks:
             for channel in self._channels:
                 channel.close()
             self._channels = []
+            self._outboxes = {}
 
     def _by_member(self, frames: Sequence[Frame]) -> Mapping[int, list[Frame]]:
         mine: dict[int, list[Frame]] = {}
         for frame in frames:
-            mine.setdefault(self._owners[frame.target], []).append(frame)
+            if frame.is_posted:
+                frame.is_posted = False  # should it be sent again, it is another frame
+            else:
+                mine.setdefault(self._owners[frame.target], []).append(frame)
         return mine
+
+    def _receive(self, channel: Channel) -> Bundle | None:
+        """Return the next bundle with the parts that came before it, if it has come."""
+        if self._ahead and (bundle := self._ahead.pop(channel, None)) is not None:
+            return bundle
+        while (bundle := channel.receive()) is not None:
+            if bundle.op:
+                if self._parts and (parts := self._parts.pop(channel, None)):
+                    bundle = bundle._replace(frames=parts + bundle.frames)
+                return bundle
+            self._parts.setdefault(channel, []).extend(_check_alive(bundle).frames)
+        return None
 
     def _collect(
         self, superstep: int, unsent: set[Channel], senders: Collection[Channel]
@@ -214,77 +188,61 @@ class PeerLinks:
         poll = None
         while True:
             for channel in ready:
-                if channel in unsent and channel.flush():
+                if channel in unsent and self._outboxes[channel].flush():
                     unsent.discard(channel)
-                if channel in missing and (bundle := channel.receive()) is not None:
-                    bundles[channel.peer] = _check_alive(bundle)
+                if channel in missing and (bundle := self._receive(channel)) is not None:
+                    bundles[channel.peer] = bundle
                     missing.discard(channel)
             if not missing and not unsent:
                 return bundles
             if poll is None:
-                poll = _Poll(self._waker)
+                poll = Poll(self._waker)
                 ready = missing | unsent
             poll.update(ready, missing, unsent)
-            ready = poll.wait()
+            ready = self._with_stalled(poll.wait(), unsent)
             if poll.idle:
                 self._idle(superstep, {channel.peer for channel in missing | unsent})
 
+    def _await_buffer(self, superstep: int, channel: Channel) -> None:
+        """Go on sending until what waits is in buffers; meanwhile take in what the others send.
 
-class _Poll:
-    """Which channels have something to do: a poll for the length of one exchange."""
+        Otherwise two processes with much to say to each other would wait for ever.
+        """
+        poll = Poll(self._waker)
+        deaf: set[Channel] = set()
+        ready: Collection[Channel] = self._channels
+        while True:
+            for some in ready:
+                self._outboxes[some].flush()
+                if some not in self._ahead and some not in deaf:
+                    self._listen(some, deaf)
+            if not self._outboxes[channel].is_stalled:
+                return
+            if channel in deaf:
+                raise ChannelClosedError(f"lost member {channel.peer} while sending to it")
+            missing = {some for some in self._channels if some not in self._ahead} - deaf
+            unsent = {some for some in self._channels if not self._outboxes[some].flush()}
+            poll.update(self._channels, missing, unsent)
+            ready = self._with_stalled(poll.wait(), unsent)
+            if poll.idle:
+                self._idle(superstep, {channel.peer})
 
-    def __init__(self, waker: Waker) -> None:
-        self._waker = waker
-        self._poll = select.poll()
-        self._poll.register(waker.descriptor, select.POLLIN)
-        self._channels: dict[int, Channel] = {}
-        self._woken: set[Channel] = set()
-        self._looked: set[Channel] = set()
-        self._began = self._ticked = time.perf_counter()
-        self.idle = False
-
-    def update(
-        self, channels: Collection[Channel], missing: set[Channel], unsent: set[Channel]
-    ) -> None:
-        """Look out for what these channels still have to receive and to send."""
-        for channel in channels:
-            descriptor = channel.descriptor
-            events = select.POLLIN * (channel in missing) | select.POLLOUT * (channel in unsent)
-            if descriptor is None or descriptor == LOOK:
-                some = self._woken if descriptor is None else self._looked
-                (some.add if events else some.discard)(channel)
-            elif events:
-                self._poll.register(descriptor, events)
-                self._channels[descriptor] = channel
-            elif self._channels.pop(descriptor, None) is not None:
-                self._poll.unregister(descriptor)
-
-    def wait(self) -> list[Channel]:
-        """Return the channels that are ready; `idle` says that a tick passed, or of a wake."""
-        events = self._poll.poll(self._pause() if self._looked else TICK * 1000)
-        ready = [self._channels[found] for found, _ in events if found in self._channels]
-        woken = len(ready) < len(events) and self._waker.clear()
-        self.idle = woken or (not ready and self._has_ticked())
-        return [*ready, *self._looked, *(self._woken if woken else ())]
-
-    def _pause(self) -> int:
-        """Let some time pass, and return for how many milliseconds to poll after it."""
-        waited = time.perf_counter() - self._began
-        if waited < BRISK:
-            os.sched_yield()
-        elif SHARE * waited < LONGEST:
-            time.sleep(SHARE * waited)
+    def _listen(self, channel: Channel, deaf: set[Channel]) -> None:
+        """Take in what has come; who has closed may have had its say."""
+        try:
+            bundle = self._receive(channel)
+        except ChannelClosedError:
+            deaf.add(channel)
         else:
-            return round(1000 * LONGEST)
-        return 0
+            if bundle is not None:
+                self._ahead[channel] = bundle
 
-    def _has_ticked(self) -> bool:
-        """Return whether a tick has passed since the last time that it had."""
-        now = time.perf_counter()
-        passed = not self._looked or now - self._ticked > TICK
-        if passed:
-            self._ticked = now
-        return passed
+    def _with_stalled(
+        self, ready: list[Channel], unsent: Collection[Channel]
+    ) -> Collection[Channel]:
+        """Add those that wait for a buffer, of which others may have given back some."""
+        stalled = [channel for channel in unsent if self._outboxes[channel].is_stalled]
+        return {*ready, *stalled} if stalled else ready
 
 
 def _check_alive(bundle: Bundle) -> Bundle:

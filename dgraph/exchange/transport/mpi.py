@@ -29,7 +29,7 @@ from dgraph.exchange.transport.bundle import (
     read_bundle,
     read_prefix,
 )
-from dgraph.exchange.transport.links import BRISK, LOOK, ChannelClosedError
+from dgraph.exchange.transport.poll import BRISK, LOOK, ChannelClosedError
 from dgraph.exchange.transport.world import World
 
 __all__ = ["MpiChannel", "MpiMeeting"]
@@ -42,8 +42,9 @@ FIRST = 1 << 13
 #: messages of 16 KiB take three times as long as to copy them into one and out of it again.
 APART = 1 << 16
 
-#: The most bytes of one message: before version 4 MPI counts with 32 bits.
-LARGEST = 1 << 30
+#: The most bytes of one message of columns: both ends cut them here, and a sender holds so
+#: many bytes at least. The same figure as LEAST_CAP of the configuration.
+LARGEST = 1 << 20
 
 #: Seconds for which a transfer that has begun is driven on before the thread looks elsewhere.
 DRIVE = 2e-3
@@ -111,6 +112,7 @@ class MpiChannel:
     """
 
     descriptor = LOOK
+    is_whole = True  # the receiver knows where messages end
 
     def __init__(self, world: World, rank: int, peer: int, run: int, name: str) -> None:
         self.peer = peer
@@ -122,6 +124,7 @@ class MpiChannel:
         self._target: int | None = None  # the tag on which the other end listens
         self._sends: list[Any] = []
         self._unsent: list[Any] = []  # buffers must live until their sends have ended
+        self.held = 0
         self._is_met = False  # in this exchange: the other end has begun it, so it receives
         self._is_closed = False
         self._first = np.empty(FIRST, np.uint8)
@@ -136,10 +139,26 @@ class MpiChannel:
 
     def send(self, buffers: Sequence[memoryview]) -> bool:
         """Send a bundle, or begin to; return whether all of it is gone."""
-        self._is_met = False
-        for message in _messages(buffers):
-            self._isend(message)
+        self.ship(self.pieces(buffers))
         return self._is_sent(0)
+
+    def offer(self, buffers: list[memoryview]) -> list[memoryview]:
+        """Return them: a message may have to wait for its receiver."""
+        return buffers
+
+    def pieces(self, buffers: Sequence[memoryview]) -> list[memoryview]:
+        """Return the messages of a bundle."""
+        self._is_met = False
+        return [memoryview(message) for message in _messages(buffers)]
+
+    def ship(self, pieces: Sequence[memoryview]) -> None:
+        """Send the next messages of a bundle, or begin to."""
+        for message in pieces:
+            self._isend(message)
+            self.held += message.nbytes
+
+    def ask(self) -> None:
+        """Do nothing: who waits looks again and again."""
 
     def flush(self) -> bool:
         """Go on sending; return whether all is gone."""
@@ -147,7 +166,7 @@ class MpiChannel:
 
     def _is_sent(self, seconds: float) -> bool:
         if self._sends and self._have_ended(self._sends, seconds):
-            self._sends, self._unsent = [], []
+            self._sends, self._unsent, self.held = [], [], 0
         return not self._sends
 
     def receive(self) -> Bundle | None:
@@ -274,7 +293,7 @@ class _Columns:
         """Yield where to receive the messages to come."""
         if self._together:
             self._packed = np.empty(sum(column.size for column in self._together), np.uint8)
-            yield self._packed
+            yield from _pieces(self._packed)
         for column in self._apart:
             yield from _pieces(column)
 
@@ -304,13 +323,13 @@ def _messages(buffers: Sequence[memoryview]) -> Iterator[Any]:
         yield first[:PREFIX_SIZE]
         yield first[PREFIX_SIZE:]
     if together := [column for column in columns if len(column) < APART]:
-        yield b"".join(together)
+        yield from _pieces(memoryview(b"".join(together)))
     for column in columns:
         if len(column) >= APART:
             yield from _pieces(column)
 
 
 def _pieces(column: Any) -> Iterator[Any]:
-    """Yield a long column in pieces that MPI can count."""
+    """Yield the messages of a long column."""
     for start in range(0, len(column), LARGEST):
         yield column[start : start + LARGEST]

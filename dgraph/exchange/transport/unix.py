@@ -11,7 +11,7 @@ import numpy as np
 
 from dgraph.exchange.frame import Array
 from dgraph.exchange.transport.bundle import PREFIX_SIZE, Bundle, read_bundle, read_prefix
-from dgraph.exchange.transport.links import ChannelClosedError
+from dgraph.exchange.transport.poll import ChannelClosedError
 
 __all__ = ["UnixChannel"]
 
@@ -54,6 +54,8 @@ class UnixChannel:
     (None, None)
     """
 
+    is_whole = False
+
     def __init__(self, sock: socket.socket, peer: int, run: int, name: str) -> None:
         sock.setblocking(False)
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
@@ -63,6 +65,7 @@ class UnixChannel:
         self._socket = sock
         self._name = name
         self._unsent: list[memoryview] = []
+        self.held = 0  # bytes of these
         self._ahead = memoryview(bytearray(READ_AHEAD))
         self._begin = self._end = 0  # what of `_ahead` was received and not yet read
         self._into: memoryview | None = None  # where to receive, if not in `_ahead`
@@ -71,7 +74,26 @@ class UnixChannel:
     def send(self, buffers: Sequence[memoryview]) -> bool:
         """Send a bundle, or begin to; return whether all of it is gone."""
         self._unsent += buffers
+        self.held += sum([buffer.nbytes for buffer in buffers])
         return self.flush()
+
+    def offer(self, buffers: list[memoryview]) -> list[memoryview]:
+        """Send of a bundle what can go at once; return what is left."""
+        if not self._unsent:
+            self.send(buffers)
+            buffers, self._unsent, self.held = self._unsent, [], 0
+        return buffers
+
+    def pieces(self, buffers: list[memoryview]) -> list[memoryview]:
+        """Return them: the other end sees a stream of bytes."""
+        return buffers
+
+    def ship(self, pieces: Sequence[memoryview]) -> None:
+        """Send the next pieces of a bundle, or begin to."""
+        self.send(pieces)
+
+    def ask(self) -> None:
+        """Do nothing: a poll of the socket tells when something has gone."""
 
     def flush(self) -> bool:
         """Go on sending; return whether all is gone."""
@@ -81,11 +103,12 @@ class UnixChannel:
                     sent = self._socket.send(self._unsent[0])
                 else:
                     sent = self._socket.sendmsg(self._unsent[:MOST_BUFFERS])
+                self.held -= sent
                 self._unsent = _after(self._unsent, sent)
         except BlockingIOError:
             return False
         except OSError:  # closed; what the other end said before is still to be received
-            self._unsent = []
+            self._unsent, self.held = [], 0
         return True
 
     def receive(self) -> Bundle | None:
