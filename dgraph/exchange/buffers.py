@@ -10,8 +10,9 @@ ones::
 
 A buffer refers to the columns and copies nothing: programs leave alone what they have sent
 until two exchanges later. What the carrier takes at once, and a bundle that is shorter than a
-buffer, passes by. Buffers that have grown are halved when three supersteps in turn have used
-less than a quarter. The cap holds for all buffers of a process together.
+buffer, passes by; a bundle in one piece, with a few KiB at most, is not even counted. Buffers
+that have grown are halved when three supersteps in turn have used less than a quarter. The cap
+holds for all buffers of a process together.
 
 The names are those of TuCOMM ("dynamic buffer expansion" and "active buffer switching"), which
 says no more than these; AML, the library of the Graph500 reference, has the static kind.
@@ -80,15 +81,15 @@ class Carrier(Protocol):
 
     Attributes
     ----------
-    is_whole : bool
-        Whether pieces must stay as they are.
+    whole : int
+        So many pieces at the begin of a bundle must stay as they are.
     held : int
         Bytes that were shipped, and have not gone.
     """
 
     @property
-    def is_whole(self) -> bool:
-        """Whether pieces must stay as they are."""
+    def whole(self) -> int:
+        """So many pieces at the begin of a bundle must stay as they are."""
 
     @property
     def held(self) -> int:
@@ -205,14 +206,19 @@ class Outbox:
         """
         left = list(buffers)
         if encode is None:
-            if len(left) == 1 or sum([some.nbytes for some in left]) <= self._plan.size:
+            if len(left) == 1:
                 return self.carrier.send(left)
+            size = sum([some.nbytes for some in left])
+            if size <= self._plan.size and self._pool.held + size <= self._pool.cap:
+                gone = self.carrier.send(left)
+                self.land()
+                return gone
             left = self.carrier.offer(left)
             if not left:
                 return True
         pieces = self.carrier.pieces(left)
         self._waiting.extend(pieces)
-        self._uncut = len(pieces) if self.carrier.is_whole else 1
+        self._uncut = min(len(pieces), self.carrier.whole)
         self._left = sum([piece.nbytes for piece in pieces])
         self._lazy = 0 if encode is None else left[-1].nbytes
         self._encode = encode

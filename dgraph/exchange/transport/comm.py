@@ -268,7 +268,7 @@ class CommChannel:
     """
 
     descriptor = None
-    is_whole = False
+    whole = 1  # the head
 
     def __init__(
         self,

@@ -127,7 +127,8 @@ class PeerLinks:
         if frame.nbytes <= outbox.size:
             return False
         with self._lock:
-            outbox.put(encode_part(self._run, superstep, frame), encode)
+            self._flush()
+            outbox.put(encode_part(self._run, superstep, frame), encode and self._going(encode))
             if outbox.is_stalled:
                 self._await_buffer(superstep, channel)
         frame.is_posted = True
@@ -156,6 +157,21 @@ class PeerLinks:
                 channel.close()
             self._channels = []
             self._outboxes = {}
+
+    def _flush(self) -> None:
+        """Let what was posted before go on."""
+        for channel in self._channels:
+            if channel.held:
+                channel.flush()
+
+    def _going(self, encode: Callable[[int], None]) -> Callable[[int], None]:
+        """Let what was posted before go on after each piece that is encoded."""
+
+        def encode_and_go_on(size: int) -> None:
+            encode(size)
+            self._flush()
+
+        return encode_and_go_on
 
     def _by_member(self, frames: Sequence[Frame]) -> Mapping[int, list[Frame]]:
         mine: dict[int, list[Frame]] = {}

@@ -112,7 +112,7 @@ class MpiChannel:
     """
 
     descriptor = LOOK
-    is_whole = True  # the receiver knows where messages end
+    whole = 1 << 62  # the receiver knows where messages end
 
     def __init__(self, world: World, rank: int, peer: int, run: int, name: str) -> None:
         self.peer = peer

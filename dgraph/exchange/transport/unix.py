@@ -54,7 +54,7 @@ class UnixChannel:
     (None, None)
     """
 
-    is_whole = False
+    whole = 0
 
     def __init__(self, sock: socket.socket, peer: int, run: int, name: str) -> None:
         sock.setblocking(False)
