@@ -12,7 +12,7 @@ until two exchanges later, nor into one that was received.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 import numba as nb
@@ -20,10 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.network import Network
+from dgraph.engine.places import (
+    by_peer,
+    decode_places,
+    encode_bits,
+    encode_places,
+    gather,
+    to_one_peer,
+)
 from dgraph.engine.router import Router
 from dgraph.exchange.combining import can_combine
 from dgraph.exchange.frame import Frame
-from dgraph.exchange.request import Delivery, Inner, Request
+from dgraph.exchange.request import Delivery, Early, Inner, Request
 from dgraph.shard import Shard
 from dgraph.shard.bits import compress_bits, gather_bits, set_bits, words
 from dgraph.shard.scratch import Scratch
@@ -38,6 +46,9 @@ T = TypeVar("T")
 MOST_COMPANIONS = 16
 _NO_VOTE = np.zeros(0, np.int64)
 
+#: A column of so many bytes is written while it travels.
+LONG = 1 << 18
+
 
 class Context:
     """The engine as one slot sees it.
@@ -48,6 +59,8 @@ class Context:
         This slot's number, and how many there are.
     network : Network, optional
         How frames travel; default: each straight to its target.
+    away : collection of int
+        The slots of other processes.
 
     Attributes
     ----------
@@ -67,9 +80,16 @@ class Context:
     [3, 3, 3]
     """
 
-    def __init__(self, slot: int, slots: int, network: Network | None = None) -> None:
+    def __init__(
+        self,
+        slot: int,
+        slots: int,
+        network: Network | None = None,
+        away: Collection[int] = (),
+    ) -> None:
         self.slot = slot
         self.slots = slots
+        self.away = frozenset(away)
         self.vote: Votes = _NO_VOTE
         self.stage = ""
         self.notes: dict[str, Any] = {}
@@ -241,17 +261,18 @@ class Context:
             )
         frames = self._to_owners(shard, vertices, values)
         came = await self._exchange(frames, vote, "sum", work)
-        found = [
-            frame.columns[0]
-            if shard.prefix[frame.source] >= 0
-            else shard.shared[frame.source][frame.columns[0]]
-            for frame in came
-        ]
+        found = [self._masters_of(shard, frame) for frame in came]
         if len(came) == 1:
-            return found[0], came[0].columns[1]
+            return found[0], came[0].columns[-1]
         if not came:
             return np.zeros(0, np.int32), np.zeros(0, values.dtype)
-        return np.concatenate(found), np.concatenate([frame.columns[1] for frame in came])
+        return np.concatenate(found), np.concatenate([frame.columns[-1] for frame in came])
+
+    def _masters_of(self, shard: Shard, frame: Frame) -> NDArray[np.int32]:
+        """Return the masters that a frame of a reduce is about."""
+        shared = shard.shared[frame.source]
+        places = decode_places(frame.columns[:-1], shared.size)
+        return places if shard.prefix[frame.source] >= 0 else shared[places]
 
     def _to_owners(
         self, shard: Shard, vertices: NDArray[np.int32], values: Array
@@ -263,16 +284,23 @@ class Context:
         places = self.buffer("places", length, np.dtype(np.int32))
         moved = self.buffer("values", length, values.dtype)
         if len(shard.peers) == 1:
-            _to_one_peer(vertices, values, shard.peer_start, places, moved)
-            return [Frame(self.slot, shard.peers[0], (places, moved), length)]
-        ends = _by_peer(vertices, values, shard.peer_start, places, moved)
+            to_one_peer(vertices, values, shard.peer_start, places, moved)
+            return [self._to_owner(shard, shard.peers[0], places, moved)]
+        ends = by_peer(vertices, values, shard.peer_start, places, moved)
         frames, begin = [], 0
         for peer, end in zip(shard.peers, ends.tolist(), strict=False):
             if end > begin:
-                columns = (places[begin:end], moved[begin:end])
-                frames.append(Frame(self.slot, peer, columns, end - begin))
+                frames.append(self._to_owner(shard, peer, places[begin:end], moved[begin:end]))
             begin = end
         return frames
+
+    def _to_owner(
+        self, shard: Shard, peer: int, places: NDArray[np.int32], moved: Array
+    ) -> Frame:
+        which: Columns = (places,)
+        if peer in self.away:
+            which = encode_places(places, int(shard.group_size[peer]))
+        return Frame(self.slot, peer, (*which, moved), moved.size)
 
     async def broadcast(
         self,
@@ -307,12 +335,20 @@ class Context:
                     column = self.buffer(("broadcast", peer), shared.size, values.dtype)
                     if prefix >= 0:
                         column[:] = values[:prefix]
-                    else:
-                        np.take(values, shared, out=column, mode="clip")
                 frames.append(Frame(self.slot, peer, (column,), shared.size))
+                if prefix < 0:
+                    await self._send_early(frames[-1], gather(values, shared, column))
         for frame in await self._exchange(frames, vote, "sum", work):
             start = shard.group_start[frame.source]
             values[start : start + frame.columns[0].size] = frame.columns[0]
+
+    async def _send_early(self, frame: Frame, write: Callable[[int], None]) -> None:
+        """Write the column of a frame; if it is long and goes far, while it travels."""
+        size = frame.columns[0].nbytes
+        if size < LONG or self._router is not None or frame.target not in self.away:
+            write(size)
+        else:
+            await Early(frame, write)
 
     async def broadcast_bits(
         self,
@@ -344,12 +380,17 @@ class Context:
                 else:
                     gather_bits(bits, shared, column)
                 if column.any():
-                    frames.append(Frame(self.slot, peer, (column,), shared.size))
+                    told = encode_bits(column) if peer in self.away else column
+                    frames.append(Frame(self.slot, peer, (told,), shared.size))
         came = await self._exchange(frames, vote, "sum", work)
         bits[words(shard.masters) :] = 0
         for frame in came:
             word = int(shard.group_start[frame.source]) >> 6
-            bits[word : word + frame.columns[0].size] = frame.columns[0]
+            told = frame.columns[0]
+            if told.dtype == np.uint64:
+                bits[word : word + told.size] = told
+            else:
+                set_bits(bits[word:], told)
 
 
 def _mask(shard: Shard, peer: int) -> NDArray[np.uint64]:
@@ -372,29 +413,3 @@ def copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
         out[index] = bits[index]
     if length & 63:
         out[out.size - 1] &= (np.uint64(1) << np.uint64(length & 63)) - np.uint64(1)
-
-
-@nb.njit(nogil=True, cache=True)
-def _to_one_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-untyped-def]
-    """Write proxies as places in their owner's group, and their values."""
-    for i in range(vertices.size):
-        places[i] = vertices[i] - peer_start[0]
-        moved[i] = values[i]
-
-
-@nb.njit(nogil=True, cache=True)
-def _by_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-untyped-def]
-    """Sort proxies by owner, as places in the owner's group; return where each owner ends."""
-    peer = np.empty(vertices.size, np.int32)
-    at = np.zeros(peer_start.size + 1, np.int64)
-    for i in range(vertices.size):
-        peer[i] = np.searchsorted(peer_start, vertices[i], side="right") - 1
-        at[peer[i] + 1] += 1
-    for p in range(peer_start.size):
-        at[p + 1] += at[p]
-    for i in range(vertices.size):
-        p = peer[i]
-        places[at[p]] = vertices[i] - peer_start[p]
-        moved[at[p]] = values[i]
-        at[p] += 1
-    return at

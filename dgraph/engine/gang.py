@@ -119,7 +119,8 @@ class _Gang:
         if self.names:
             self.links = self._join()
         network = self._network()
-        contexts = {slot: Context(slot, spec.slots, network) for slot in slots}
+        away = set(range(spec.slots)).difference(slots)
+        contexts = {slot: Context(slot, spec.slots, network, away) for slot in slots}
         for context in contexts.values():
             context.shares_process_with(list(contexts.values()))
         programs = {

@@ -1,0 +1,150 @@
+"""Which vertices of an agreed list a message to another process is about, in the fewest bytes.
+
+Both ends keep the list since the graph was built, so a frame need not name what it is about::
+
+    none      nothing is sent
+    all       no column at all: the values are in the order of the list
+    bitmap    uint64, a bit for each vertex of the list
+    offsets   int32, places in the list
+
+The shortest is taken, for each peer and superstep, see :mod:`dgraph.exchange.encoding`. Inside
+a process nothing is encoded: arrays pass by reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.shard.bits import count_bits, positions, set_bits, words
+
+__all__ = [
+    "by_peer",
+    "decode_places",
+    "encode_bits",
+    "encode_places",
+    "gather",
+    "to_one_peer",
+]
+
+Array = NDArray[Any]
+Places = NDArray[np.int32]
+
+
+def encode_places(places: Places, size: int) -> tuple[Array, ...]:
+    """Return the columns that say which places of a list of so many are meant.
+
+    Places that do not ascend stay as they are, for values beside them have the same order.
+
+    Examples
+    --------
+    >>> encode_places(np.array([0, 1, 2], np.int32), 3)
+    ()
+    >>> encode_places(np.array([0, 2, 3], np.int32), 10)
+    (array([13], dtype=uint64),)
+    >>> encode_places(np.array([0, 99], np.int32), 100)
+    (array([ 0, 99], dtype=int32),)
+    """
+    count = places.size
+    if count < size and 4 * count <= 8 * words(size):
+        return (places,)
+    if not _ascends(places):
+        return (places,)
+    if count == size:
+        return ()
+    bits = np.zeros(words(size), np.uint64)
+    set_bits(bits, places)
+    return (bits,)
+
+
+def decode_places(columns: tuple[Array, ...], size: int) -> Places:
+    """Return the places that :func:`encode_places` made columns of.
+
+    Examples
+    --------
+    >>> decode_places((), 3), decode_places((np.array([13], np.uint64),), 10)
+    (array([0, 1, 2], dtype=int32), array([0, 2, 3], dtype=int32))
+    """
+    if not columns:
+        return np.arange(size, dtype=np.int32)
+    column = columns[0]
+    return _list(column) if column.dtype == np.uint64 else column
+
+
+def encode_bits(bits: NDArray[np.uint64]) -> Array:
+    """Return a bitmap, or the places of its bits if these are fewer bytes.
+
+    Examples
+    --------
+    >>> encode_bits(np.array([0, 0, 6], np.uint64)), encode_bits(np.array([6], np.uint64))
+    (array([129, 130], dtype=int32), array([6], dtype=uint64))
+    """
+    if 4 * count_bits(bits) < bits.nbytes:
+        return _list(bits)
+    return bits
+
+
+def gather(values: Array, places: Places, column: Array) -> Callable[[int], None]:
+    """Return what writes the first so many bytes of a column of values at some places.
+
+    Examples
+    --------
+    >>> column = np.zeros(3)
+    >>> write = gather(np.arange(5.0), np.array([4, 2, 3], np.int32), column)
+    >>> write(16)
+    >>> column
+    array([4., 2., 0.])
+    """
+    done = 0
+
+    def write(size: int) -> None:
+        nonlocal done
+        end = -(-size // column.itemsize)
+        if end > done:
+            np.take(values, places[done:end], out=column[done:end], mode="clip")
+            done = end
+
+    return write
+
+
+def _list(bits: NDArray[np.uint64]) -> Places:
+    places = np.empty(64 * bits.size, np.int32)
+    return places[: positions(bits, places)].copy()
+
+
+@nb.njit(nogil=True, cache=True)
+def _ascends(places):  # type: ignore[no-untyped-def]
+    for i in range(1, places.size):  # noqa: SIM110 - Numba compiles loops
+        if places[i] <= places[i - 1]:
+            return False
+    return True
+
+
+@nb.njit(nogil=True, cache=True)
+def to_one_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-untyped-def]
+    """Write proxies as places in their owner's group, and their values."""
+    for i in range(vertices.size):
+        places[i] = vertices[i] - peer_start[0]
+        moved[i] = values[i]
+
+
+@nb.njit(nogil=True, cache=True)
+def by_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-untyped-def]
+    """Sort proxies by owner, as places in the owner's group; return where each owner ends."""
+    peer = np.empty(vertices.size, np.int32)
+    at = np.zeros(peer_start.size + 1, np.int64)
+    for i in range(vertices.size):
+        peer[i] = np.searchsorted(peer_start, vertices[i], side="right") - 1
+        at[peer[i] + 1] += 1
+    for p in range(peer_start.size):
+        at[p + 1] += at[p]
+    for i in range(vertices.size):
+        p = peer[i]
+        places[at[p]] = vertices[i] - peer_start[p]
+        moved[at[p]] = values[i]
+        at[p] += 1
+    return at
