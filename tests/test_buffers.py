@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import dask
@@ -20,17 +21,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dgraph as dg
-from dgraph.config import BufferOptions
+from dgraph.config import BufferOptions, Options
+from dgraph.engine import context
+from dgraph.engine.buffering import find_cap, make_plans
 from dgraph.engine.context import Context
+from dgraph.engine.launch import make_spec
 from dgraph.engine.network import Network
+from dgraph.engine.places import decode_places, encode_bits, encode_places
+from dgraph.engine.pool import run
+from dgraph.engine.spec import Member
 from dgraph.exchange.buffers import Outbox, Plan, Pool
+from dgraph.exchange.encoding import choose
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hub import Early, Hub, Request
 from dgraph.exchange.transport import unix
 from dgraph.exchange.transport.comm import Inbox
 from dgraph.exchange.transport.links import PeerLinks, Waker
 from dgraph.exchange.transport.unix import UnixChannel
+from dgraph.shard.bits import set_bits, words
+from dgraph.topology import CostModel, Topology
 from tests.clusters import cluster
+from tests.reference import build, plain
 from tests.test_routing import ground_of
 
 RUN = 7
@@ -342,7 +353,10 @@ def run_apart(
         if name != "direct":
             network = Network(ground_of(shape), name, owners=owners, me=me)
         slots = [slot for slot, owner in enumerate(owners) if owner == me]
-        programs = {slot: program(Context(slot, len(owners), network), slot) for slot in slots}
+        away = set(range(len(owners))).difference(slots)
+        programs = {
+            slot: program(Context(slot, len(owners), network, away), slot) for slot in slots
+        }
         return Hub(programs, 2, link).run()
 
     with gang(owners, plan, slowness=slowness) as (links, _):
@@ -552,5 +566,97 @@ def test_two_workers_with_small_buffers_give_the_same_bits() -> None:
         g.close()
 
 
-def test_plans_follow_costs_and_options() -> None:
-    assert BufferOptions() == BufferOptions("dynamic", None, 4, None)
+def test_caps_follow_options_and_memory() -> None:
+    assert find_cap(BufferOptions(), 1 << 30) == (1 << 30) // 20
+    assert find_cap(BufferOptions(), 1000) == MIB
+    assert find_cap(BufferOptions(cap=5 * MIB), 1 << 40) == 5 * MIB
+    assert find_cap(BufferOptions(), None) > MIB
+
+
+def test_plans_follow_costs_carriers_and_options() -> None:
+    def plans(cost: Any = None, **options: Any) -> dict[int, Plan]:
+        members = tuple(Member(str(at), str(at), "h", 1, (at,)) for at in range(4))
+        spec = make_spec(
+            "bfs",
+            None,  # type: ignore[arg-type]
+            graph="g",
+            members=members,
+            topology=Topology.from_fanouts([2, 2]),
+            options=replace(Options.read(), cost=cost, buffers=BufferOptions(**options)),
+        )
+        return make_plans(spec, 0, {1: "unix", 2: "comm", 3: "mpi"}, 8 * MIB)
+
+    assert plans()[1] == Plan(40_000, 4, True)
+    assert plans()[2].size == 264_000
+    assert plans()[3].size == MIB
+    cost = CostModel((1e-6, 1e-4), (1e-10, 1e-9))
+    assert [plan.size for plan in plans(cost).values()] == [32 << 10, 100_000, MIB]
+    small = plans(cost, mode="static", size=5000, reserved=2)
+    assert small[1] == small[2] == Plan(5000, 2, False)
+
+
+# What is sent on direct ways between processes
+
+
+@pytest.mark.parametrize("prefix", [True, False])
+def test_direct_exchanges_between_processes_are_those_within_one(
+    prefix: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "LONG", 1000)
+    rng = np.random.default_rng(2)
+    ends = rng.integers(0, 3000, (2, 20_000))
+    if not prefix:  # then not the first masters of a slot are known elsewhere
+        ends = np.concatenate([ends, np.array([[0] * 900, range(3000, 3900)])], axis=1)
+    shards = build(plain(*ends), 4)
+
+    async def program(ctx: Context, slot: int) -> list[Any]:
+        shard = shards[slot]
+        proxies = np.flatnonzero(shard.rank < shard.num_vertices).astype(np.int32)
+        proxies = proxies[proxies >= shard.masters]
+        found: list[Any] = []
+        for share in (0, 0.01, 0.3, 1):
+            chosen = proxies[np.random.default_rng(slot).random(proxies.size) < share]
+            for order in (1, -1):
+                met, came = await ctx.reduce(
+                    shard, chosen[::order].copy(), shard.rank[chosen][::order] * 1.5
+                )
+                found += [met.tolist(), came.tolist()]
+            copies = np.full(shard.size, -1.0)
+            copies[: shard.masters] = shard.rank[: shard.masters] * share
+            await ctx.broadcast(shard, copies)
+            found.append(copies[proxies].tolist())
+            bits = np.zeros(words(shard.size), np.uint64)
+            marked = np.random.default_rng(slot).random(shard.masters) < share
+            set_bits(bits, np.flatnonzero(marked).astype(np.int32))
+            await ctx.broadcast_bits(shard, bits)
+            found.append(bits.tolist())
+        return found
+
+    apart, _ = run_apart(program, "direct", (0, 1, 2, 2), Plan(2000, 2, True), 2, None)
+    assert list(apart.values()) == run(program, range(4), slots=4)
+
+
+@given(seed=st.integers(0, 2**32), share=st.sampled_from([0.0, 0.01, 0.05, 0.5, 1.0]))
+def test_places_come_back_in_as_few_bytes_as_can_be(seed: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 2000))
+    places = np.flatnonzero(rng.random(size) < share).astype(np.int32)
+    columns = encode_places(places, size)
+    np.testing.assert_array_equal(decode_places(columns, size), places)
+    name, most = choose(size, places.size, 8)
+    if name != "dense" or places.size == size:  # values for all need not be made up
+        assert sum(column.nbytes for column in columns) + 8 * places.size <= most
+    mixed = rng.permutation(places)
+    np.testing.assert_array_equal(decode_places(encode_places(mixed, size), size), mixed)
+    bits = np.zeros(words(size), np.uint64)
+    set_bits(bits, places)
+    told = encode_bits(bits)
+    assert told.nbytes == min(bits.nbytes, 4 * places.size)
+
+
+def test_the_check_figures_of_gluon() -> None:
+    def size(k: int) -> int:
+        places = np.arange(k, dtype=np.int32) * (1000 // k)
+        return sum(column.nbytes for column in encode_places(places, 1000)) + 8 * k
+
+    assert [size(k) for k in (20, 500, 1000)] == [240, 4128, 8000]
