@@ -15,7 +15,7 @@ import dask
 import pytest
 
 import dgraph.config
-from dgraph.config import Options
+from dgraph.config import BufferOptions, Options
 from dgraph.errors import ConfigurationWarning, OptionError
 
 PACKAGE = Path(dgraph.config.__file__).parent
@@ -42,6 +42,14 @@ def test_options_travel() -> None:
         ("cost", 3),
         ("cost", {"alpha": [1]}),
         ("cost", {"alpha": [1], "beta": ["x"]}),
+        ("buffers", "elastic"),
+        ("buffers", None),
+        ("buffers", {"mode": "static", "sise": 5}),
+        ("buffers", {"cap": "1 kiB"}),
+        ("buffers", {"size": "2 MiB", "cap": "1 MiB"}),
+        ("buffers", {"size": True}),
+        ("buffers", {"size": "large"}),
+        ("buffers", {"reserved": 0}),
         ("timeouts.join", 0),
         ("timeouts.join", True),
         ("timeouts.join", None),
@@ -85,6 +93,22 @@ def test_known_keys_are_told_nothing() -> None:
         Options.read()
         with dask.config.set({"dgraph.timeouts": {"join": 3, "silence": 4}}):
             assert Options.read().silence_timeout == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "options"),
+    [
+        ("static", BufferOptions("static")),
+        ({"cap": "1 MiB"}, BufferOptions(cap=1 << 20)),
+        (
+            {"mode": "dynamic", "size": "64 KiB", "reserved": 2, "cap": 1 << 22},
+            BufferOptions("dynamic", 1 << 16, 2, 1 << 22),
+        ),
+    ],
+)
+def test_buffers(value: Any, options: BufferOptions) -> None:
+    with dask.config.set({"dgraph.buffers": value}):
+        assert Options.read().buffers == options
 
 
 @pytest.mark.parametrize(("value", "seconds"), [("90s", 90), (5, 5), (0.5, 0.5), ("1h", 3600)])

@@ -110,6 +110,9 @@ class Carrier(Protocol):
     def flush(self) -> bool:
         """Go on sending; return whether there is nothing to wait for."""
 
+    def nudge(self) -> None:
+        """Go on sending, but stay no longer than it takes."""
+
     def ask(self) -> None:
         """Wake who waits when something has gone, if no descriptor says so."""
 
@@ -193,7 +196,7 @@ class Outbox:
         """Whether something waits for a buffer."""
         return bool(self._waiting)
 
-    def put(
+    def send(
         self, buffers: Sequence[memoryview], encode: Callable[[int], None] | None = None
     ) -> bool:
         """Send a bundle, or begin to; return whether all of it is gone.
@@ -210,9 +213,10 @@ class Outbox:
                 return self.carrier.send(left)
             size = sum([some.nbytes for some in left])
             if size <= self._plan.size and self._pool.held + size <= self._pool.cap:
-                gone = self.carrier.send(left)
+                if self.carrier.send(left):
+                    return True
                 self.land()
-                return gone
+                return False
             left = self.carrier.offer(left)
             if not left:
                 return True

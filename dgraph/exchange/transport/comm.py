@@ -317,6 +317,9 @@ class CommChannel:
         """Send the next pieces of a bundle."""
         self.send(pieces)
 
+    def nudge(self) -> None:
+        """Do nothing: the event loop goes on."""
+
     def ask(self) -> None:
         """Wake the thread that exchanges when something has gone."""
         self._is_asked = self.held > 0

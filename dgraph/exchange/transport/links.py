@@ -92,7 +92,8 @@ class PeerLinks:
                 if hop is None or channel.peer in hop.to:
                     frames = mine.get(channel.peer, ())
                     buffers = encode(self._run, superstep, frames, vote, op)
-                    if not self._outboxes[channel].put(buffers):
+                    is_short = len(buffers) == 1
+                    if not (channel if is_short else self._outboxes[channel]).send(buffers):
                         unsent.add(channel)
             missing = self._channels
             if hop is not None:
@@ -128,7 +129,9 @@ class PeerLinks:
             return False
         with self._lock:
             self._flush()
-            outbox.put(encode_part(self._run, superstep, frame), encode and self._going(encode))
+            outbox.send(
+                encode_part(self._run, superstep, frame), encode and self._going(encode)
+            )
             if outbox.is_stalled:
                 self._await_buffer(superstep, channel)
         frame.is_posted = True
@@ -162,7 +165,7 @@ class PeerLinks:
         """Let what was posted before go on."""
         for channel in self._channels:
             if channel.held:
-                channel.flush()
+                channel.nudge()
 
     def _going(self, encode: Callable[[int], None]) -> Callable[[int], None]:
         """Let what was posted before go on after each piece that is encoded."""

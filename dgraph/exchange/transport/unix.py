@@ -92,6 +92,10 @@ class UnixChannel:
         """Send the next pieces of a bundle, or begin to."""
         self.send(pieces)
 
+    def nudge(self) -> None:
+        """Go on sending."""
+        self.flush()
+
     def ask(self) -> None:
         """Do nothing: a poll of the socket tells when something has gone."""
 
