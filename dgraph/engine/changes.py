@@ -7,7 +7,8 @@ a slot has marked among its proxies are marked on their owners::
     master  <---- mark, if marked -------  proxies
 
 Which vertices of a group are meant goes as a list of places in the group, or as a bitmap over
-the group if that is shorter. A slot with nothing to say to another sends it no frame.
+the group if that is shorter; all of them as a bitmap of no words. A slot with nothing to say to
+another sends it no frame.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ Array = NDArray[Any]
 Bits = NDArray[np.uint64]
 Places = NDArray[np.int32]
 _NOTHING = np.zeros(0, np.int32)
+_ALL = np.zeros(0, np.uint64)
 
 
 async def exchange_changes(
@@ -82,12 +84,14 @@ async def exchange_changes(
     told = [_NOTHING]
     for frame in await ctx._exchange(frames, vote, "sum", work):
         places, *news, marked = frame.columns
-        proxies = _decode(places) + np.int32(shard.group_start[frame.source])
+        group = int(shard.group_size[frame.source])
+        proxies = _decode(places, group) + np.int32(shard.group_start[frame.source])
         for some, new in zip(values, news, strict=True):
             some[proxies] = new
         told.append(proxies)
         if marks is not None:
-            set_bits(marks, shard.shared[frame.source][_decode(marked)])
+            shared = shard.shared[frame.source]
+            set_bits(marks, shared[_decode(marked, shared.size)])
     return np.concatenate(told)
 
 
@@ -115,6 +119,8 @@ def _marked(marks: Bits, shard: Shard, peer: int) -> Places:
 def _encode(places: Places, size: int) -> Array:
     """Return places of a group of so many as a list, or as a bitmap if that is shorter.
 
+    They ascend.
+
     Examples
     --------
     >>> _encode(np.array([0, 2], np.int32), 640)
@@ -122,6 +128,8 @@ def _encode(places: Places, size: int) -> Array:
     >>> _encode(np.array([0, 2, 3], np.int32), 10)
     array([13], dtype=uint64)
     """
+    if places.size == size > 0:
+        return _ALL
     if places.nbytes <= 8 * words(size):
         return places
     bits = np.zeros(words(size), np.uint64)
@@ -129,14 +137,16 @@ def _encode(places: Places, size: int) -> Array:
     return bits
 
 
-def _decode(column: Array) -> Places:
+def _decode(column: Array, size: int) -> Places:
     """Return the places that :func:`_encode` made a column of.
 
     Examples
     --------
-    >>> _decode(np.array([5], np.uint64))
-    array([0, 2], dtype=int32)
+    >>> _decode(np.array([5], np.uint64), 10), _decode(_encode(np.arange(3), 3), 3)
+    (array([0, 2], dtype=int32), array([0, 1, 2], dtype=int32))
     """
+    if column.size == 0 and column.dtype == np.uint64:
+        return np.arange(size, dtype=np.int32)
     return _list(column) if column.dtype == np.uint64 else column
 
 
