@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, TypeVar
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.network import Network
 from dgraph.engine.places import (
     by_peer,
+    copy_prefix,
     decode_places,
     encode_bits,
     encode_places,
@@ -42,6 +42,7 @@ Array = NDArray[Any]
 Votes = NDArray[np.int64]
 Columns = tuple[Array, ...]
 T = TypeVar("T")
+
 #: With more slots than that in one process nobody acts for all.
 MOST_COMPANIONS = 16
 _NO_VOTE = np.zeros(0, np.int64)
@@ -294,12 +295,9 @@ class Context:
             begin = end
         return frames
 
-    def _to_owner(
-        self, shard: Shard, peer: int, places: NDArray[np.int32], moved: Array
-    ) -> Frame:
-        which: Columns = (places,)
-        if peer in self.away:
-            which = encode_places(places, int(shard.group_size[peer]))
+    def _to_owner(self, shard: Shard, peer: int, places: Array, moved: Array) -> Frame:
+        size = int(shard.group_size[peer])
+        which = encode_places(places, size) if peer in self.away else (places,)
         return Frame(self.slot, peer, (*which, moved), moved.size)
 
     async def broadcast(
@@ -344,11 +342,10 @@ class Context:
 
     async def _send_early(self, frame: Frame, write: Callable[[int], None]) -> None:
         """Write the column of a frame; if it is long and goes far, while it travels."""
-        size = frame.columns[0].nbytes
-        if size < LONG or self._router is not None or frame.target not in self.away:
-            write(size)
-        else:
+        if frame.nbytes > LONG and self._router is None and frame.target in self.away:
             await Early(frame, write)
+        else:
+            write(frame.columns[0].nbytes)
 
     async def broadcast_bits(
         self,
@@ -401,15 +398,3 @@ def _mask(shard: Shard, peer: int) -> NDArray[np.uint64]:
         mask = shard.derived[name] = np.zeros(words(shard.masters), np.uint64)
         set_bits(mask, shard.shared[peer])
     return mask
-
-
-@nb.njit(cache=True)
-def copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
-    """Copy the first `length` bits and clear the rest of the last word.
-
-    To let the other threads in meanwhile would cost more than it takes.
-    """
-    for index in range(out.size):
-        out[index] = bits[index]
-    if length & 63:
-        out[out.size - 1] &= (np.uint64(1) << np.uint64(length & 63)) - np.uint64(1)

@@ -24,6 +24,7 @@ from dgraph.shard.bits import count_bits, positions, set_bits, words
 
 __all__ = [
     "by_peer",
+    "copy_prefix",
     "decode_places",
     "encode_bits",
     "encode_places",
@@ -148,3 +149,15 @@ def by_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-unt
         moved[at[p]] = values[i]
         at[p] += 1
     return at
+
+
+@nb.njit(cache=True)
+def copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
+    """Copy the first `length` bits and clear the rest of the last word.
+
+    To let the other threads in meanwhile would cost more than it takes.
+    """
+    for index in range(out.size):
+        out[index] = bits[index]
+    if length & 63:
+        out[out.size - 1] &= (np.uint64(1) << np.uint64(length & 63)) - np.uint64(1)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.engine.tallies import BUFFERS, by_step, total
+from dgraph.engine.tallies import BUFFERS, as_columns, by_step, total
 from dgraph.exchange.buffers import Pool
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.request import Inner, Request
@@ -253,9 +253,8 @@ class RunRecord:
         Frames, messages and bytes by level if everything had gone straight to its target and
         nothing had been combined on the way; of a broadcast of bits at most so many.
     buffers : dict of str to number
-        What the buffers for other processes did, see :mod:`dgraph.exchange.buffers`:
-        "switches", "expansions" and "stalls" of all workers, their "stalled_seconds", and the
-        "peak_bytes" that one held.
+        "switches", "expansions" and "stalls" of the buffers for other processes, see
+        :mod:`dgraph.exchange.buffers`, "stalled_seconds", and the "peak_bytes" of a worker.
     converged : bool
         Whether an iteration met its tolerance.
     notes : mapping
@@ -397,7 +396,5 @@ def _steps(logs: Sequence[Log]) -> DataFrame:
     columns["computation"] = computation
     columns["exchange"] = exchange
     columns["waiting"] = np.maximum(0.0, seconds - computation - exchange)
-    tallies = by_step([log.buffers for log in logs], len(first.stage))
-    for name, some in zip(BUFFERS, tallies.T, strict=True):
-        columns[name] = some if name == "stalled_seconds" else some.astype(np.int64)
+    columns |= as_columns(by_step([log.buffers for log in logs], len(first.stage)))
     return pd.DataFrame(columns)

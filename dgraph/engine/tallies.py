@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BUFFERS", "by_step", "total"]
+__all__ = ["BUFFERS", "as_columns", "by_step", "total"]
 
 Table = NDArray[np.float64]
 
@@ -36,6 +37,20 @@ def by_step(tables: Sequence[Table], steps: int) -> Table:
             rows[int(step), :-1] += sums
             rows[int(step), -1] = max(rows[int(step), -1], peak)
     return rows
+
+
+def as_columns(rows: Table) -> dict[str, NDArray[Any]]:
+    """Return a column of each figure; counts are whole numbers.
+
+    Examples
+    --------
+    >>> as_columns(np.array([[1, 0, 2, 0.5, 100]]))["stalls"]
+    array([2])
+    """
+    return {
+        name: column if name == "stalled_seconds" else column.astype(np.int64)
+        for name, column in zip(BUFFERS, rows.T, strict=True)
+    }
 
 
 def total(rows: Table) -> dict[str, float]:
