@@ -6,8 +6,9 @@
     slot of a label          adds the counts up          -- (v, best, votes)  -->  owner of v
     owner of v               takes the best of all
 
-The labels are dealt to the slots by a hash. So no slot sees all labels of a heavy vertex, not
-even in the first round, when all of them differ.
+The labels are dealt to the slots by a hash, so no slot sees all labels of a heavy vertex. In
+the first round each neighbour has a label of its own: where parallel edges lie in one piece, a
+piece knows all votes for its labels, and its best goes to the owner at once.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Votes:
         self._ctx, self._shard = ctx, shard
         self._counters = counters if counters.size >= shard.num_vertices else None
         splits = [split for _, split in shard.families if split is not None]
+        self._alone = not (shard.directed or any(split.parted for split in splits))
         self.heavy = np.unique(np.concatenate([split.heavy for split in splits]))
         self.bits = np.zeros(words(shard.masters), np.uint64)
         set_bits(self.bits, self.heavy)
@@ -57,11 +59,23 @@ class Votes:
                 pieces = np.arange(split.vertices.size, dtype=np.int32)
                 self._rows.append((split.placed, pieces, split.rows))
 
-    async def elect(self, label: Array) -> tuple[NDArray[np.int32], Array]:
-        """Return the heavy masters whose label changes, ascending, and the new labels."""
+    async def elect(self, label: Array, first: bool) -> tuple[NDArray[np.int32], Array]:
+        """Return the heavy masters whose label changes, ascending, and the new labels.
+
+        Parameters
+        ----------
+        label : array over the local ids
+        first : bool
+            Whether every vertex still has its own.
+        """
         counted = [self._count(*some, label) for some in self._rows]
         vertex, labels, counts = (np.concatenate(some) for some in zip(*counted, strict=True))
-        came = await self._send(vertex, _home(labels, self._ctx.slots), labels, counts)
+        if first and self._alone:
+            by_vertex = np.argsort(vertex, kind="stable")
+            came: Sequence[Array] = [x[by_vertex] for x in (vertex, labels, counts)]
+        else:
+            homes = _home(labels, self._ctx.slots)
+            came = await self._send(vertex, homes, labels, counts)
         vertex, labels, counts = self._best(*came)
         owner = np.searchsorted(self._shard.bases, vertex, side="right") - 1
         came = await self._send(vertex, owner, labels, counts)

@@ -105,7 +105,7 @@ async def cdlp_slot(ctx: Context, shard: Shard, max_iter: int = 10) -> dict[str,
         heavy = 0
         if votes_for_heavy is not None:
             awake &= ~votes_for_heavy.bits
-            elected, labels = await votes_for_heavy.elect(label)
+            elected, labels = await votes_for_heavy.elect(label, turn == 0)
             heavy = elected.size
         count = find_changes(rows, label, awake, turn == 0, *counters, changed, new)
         if heavy:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba as nb
@@ -69,7 +69,9 @@ async def split_rows(ctx: Context, shard: Shard, how: Rhizomes) -> tuple[Shard, 
         await _even_out(ctx, families, plans)
     plans = [plan.trimmed(ctx.slot) for plan in plans]
     counts = [count for plan in plans for count in (plan.heavy.size, plan.pieces)]
+    counts += [plan.parted(rows.targets) for rows, plan in zip(families, plans, strict=True)]
     total = (await ctx.allreduce(counts)).tolist()
+    parted = [count > 0 for count in total[2 * len(plans) :]]
     told: dict[str, int] = {}
     for at, prefix in enumerate(["out_", ""][-len(families) :]):
         told |= {
@@ -79,7 +81,12 @@ async def split_rows(ctx: Context, shard: Shard, how: Rhizomes) -> tuple[Shard, 
         }
     if not any(total):
         return shard, told
-    return await _send_pieces(ctx, shard, families, plans), told
+    made = await _send_pieces(ctx, shard, families, plans)
+    splits = [
+        None if split is None else replace(split, parted=flag)
+        for (_, split), flag in zip(made.families, parted, strict=True)
+    ]
+    return replace(made, out_split=splits[0], into_split=splits[-1]), told
 
 
 @dataclass(slots=True)
@@ -109,6 +116,12 @@ class _Plan:
         """Into how many pieces their rows are cut."""
         slots = int(self.slot.max(initial=0)) + 1
         return int(np.unique(self.row.astype(np.int64) * slots + self.slot).size)
+
+    def parted(self, targets: NDArray[np.int32]) -> int:
+        """Count parallel edges next to one another that go to different slots."""
+        ends, row, slot = targets[self.entries], self.row, self.slot
+        same = (row[1:] == row[:-1]) & (ends[1:] == ends[:-1])
+        return int(np.count_nonzero(same & (slot[1:] != slot[:-1])))
 
     def trimmed(self, root: int) -> _Plan:
         """Return the plan without rows of which nothing goes anywhere else."""

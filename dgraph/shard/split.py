@@ -46,6 +46,8 @@ class Split:
         has them among its `vertices`.
     bits : bitmap over the local ids
         Of all masters and proxies whose rows are split.
+    parted : bool
+        Whether parallel edges lie in different pieces, on any slot.
     """
 
     heavy: NDArray[np.int32]
@@ -56,6 +58,7 @@ class Split:
     rows: Adjacency
     sent: tuple[NDArray[np.int32], ...]
     bits: NDArray[np.uint64]
+    parted: bool = False
 
     @property
     def nbytes(self) -> int:
