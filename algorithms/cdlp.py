@@ -149,13 +149,9 @@ def _counters(shard: Shard, rows: Rows) -> tuple[Array | None, NDArray[np.int32]
 
 def insert(elected: Array, labels: Array, changed: Array, new: Array, count: int) -> int:
     """Add vertices and their new labels to those that change, ascending; return how many."""
-    vertices = np.append(changed[:count], elected)
-    ascending = np.argsort(vertices)
-    total = vertices.size
-    changed[:total], new[:total] = (
-        vertices[ascending],
-        np.append(new[:count], labels)[ascending],
-    )
+    at, total = np.searchsorted(changed[:count], elected), count + elected.size
+    changed[:total] = np.insert(changed[:count], at, elected)
+    new[:total] = np.insert(new[:count], at, labels)
     return total
 
 
