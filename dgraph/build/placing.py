@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,10 @@ async def ask_with_edges(
 ) -> NDArray[np.int32]:
     """Return the owner of every vertex of this home's block, by what a draft shows."""
     owner = await strategy.place(ctx, draft)
-    home = np.searchsorted(cuts, draft.order, side="right") - 1
-    counts = np.bincount(home, minlength=ctx.slots)
-    block = np.empty(int(cuts[ctx.slot + 1] - cuts[ctx.slot]), np.int32)
-    for some in await ctx.alltoall(deal([draft.order, owner], home, counts)):
-        if some is not None:
-            block[some[0] - cuts[ctx.slot]] = some[1]
-    return block
+    at = np.searchsorted(draft.order, cuts).tolist()
+    sent = [(owner[a:b],) if b > a else None for a, b in pairwise(at)]
+    came = [some[0] for some in await ctx.alltoall(sent) if some is not None]
+    return np.concatenate([np.zeros(0, np.int32), *came])
 
 
 async def _collect_given(

@@ -7,8 +7,8 @@
               C merging      policies: parallel edges
               D ranking      degrees -> rank
               E owning       placement -> owner, local id
-                             a placement that asks for edges: first a draft, E to G, spread
-                             cheaply; it looks at that and says who the owners are
+                             a placement that asks for edges: it looks at a draft of the
+                             graph first (see `drafting`) and says who the owners are
               F settling     edges to the owners of their ends
     shard     G routes, rows groups of proxies agreed with their owners; CSR
               H rhizomes     if asked for: the rows of heavy vertices split over slots
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from dgraph.build.complaints import check_loops, check_parallels
 from dgraph.build.dense import number_dense
+from dgraph.build.drafting import draw_up
 from dgraph.build.meeting import Filed, Tally, file_edges
 from dgraph.build.merging import merge
 from dgraph.build.numbering import Numbering
@@ -154,7 +155,8 @@ async def _choose(
         return await blind(strategy)
     phases.begin("draft")
     owner = await blind(strategy.base)
-    draft = await _lay_out(ctx, lambda stage: None, [known, known], owner, spec)
+    numbered, rank = known.numbering, known.rank
+    draft = await draw_up(ctx, known.filed, numbered, rank, owner, known.num_edges)
     phases.begin("placing")
     return await ask_with_edges(ctx, known.numbering.cuts, draft, strategy)
 

@@ -109,7 +109,7 @@ class EdgeStrategy(Protocol):
 
     @property
     def base(self) -> Strategy:
-        """How the vertices are spread while it thinks."""
+        """How the vertices are spread while it thinks: in runs of the order of ids."""
         ...
 
     def on(self, topology: Topology) -> EdgeStrategy:
@@ -117,9 +117,10 @@ class EdgeStrategy(Protocol):
         ...
 
     async def place(self, ctx: Context, shard: Shard) -> NDArray[np.int32]:
-        """Return the owner of each master of a shard; on all slots at the same time.
+        """Return the owner of each master of a draft; on all slots at the same time.
 
-        The same graph on as many slots gets the same owners.
+        A draft is a shard whose masters are a run of the order of ids. It is undirected: an
+        edge stands in the rows of both ends, which are in no particular sequence.
         """
         ...
 

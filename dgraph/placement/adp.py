@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
-from dgraph.placement.chunk import Chunk
+from dgraph.placement.draft import Draft
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
 from dgraph.topology import Topology
@@ -58,7 +58,7 @@ class Adp:
     @property
     def base(self) -> Strategy:
         """Runs of ids: from these it begins."""
-        return Chunk()
+        return Draft()
 
     def on(self, topology: Topology) -> Adp:
         """Return itself: domains are not known."""

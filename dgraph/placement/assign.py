@@ -79,26 +79,22 @@ def assign(
     """
     strategy = resolve(placement)
     client = find_client(client)
-    blind = strategy.base if isinstance(strategy, EdgeStrategy) else strategy
     options = {"directed": directed, "vertices": vertices}
-    graph = build_graph(edges, blind, source, target, slots, topology, client, options)
+    graph = build_graph(edges, strategy, source, target, slots, topology, client, options)
     if client.asynchronous:
-        return _assigned_later(graph, strategy)  # type: ignore[return-value]
-    return _assigned(graph, strategy)  # type: ignore[no-any-return]
+        return _assigned_later(graph)  # type: ignore[return-value]
+    return _assigned(graph)  # type: ignore[no-any-return]
 
 
-def _assigned(graph: Graph, strategy: Strategy | EdgeStrategy) -> Any:
-    known = settled(strategy, graph.topology)
+def _assigned(graph: Graph) -> Any:
     with graph:
-        return table(graph._home, graph.id_dtype, "assign", _assign_slot, known, columns=SLOT)
+        return table(graph._home, graph.id_dtype, "assign", _assign_slot, columns=SLOT)
 
 
-async def _assigned_later(graph: Any, strategy: Strategy | EdgeStrategy) -> Any:
+async def _assigned_later(graph: Any) -> Any:
     made = await graph
     try:
-        known = settled(strategy, made.topology)
-        home = made._home
-        return await table(home, made.id_dtype, "assign", _assign_slot, known, columns=SLOT)
+        return await table(made._home, made.id_dtype, "assign", _assign_slot, columns=SLOT)
     finally:
         made.close()
 
@@ -133,15 +129,9 @@ def build_graph(
     return look_and_make(client, look, make)
 
 
-async def _assign_slot(
-    ctx: Context, shard: Shard, strategy: Strategy | EdgeStrategy
-) -> dict[str, Column]:
+async def _assign_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Return the slot of each master."""
-    if isinstance(strategy, EdgeStrategy):
-        owner = await strategy.place(ctx, shard)
-    else:
-        owner = np.full(shard.masters, shard.slot, np.int32)
-    return {"slot": Plain(owner.astype(np.int64))}
+    return {"slot": Plain(np.full(shard.masters, shard.slot, np.int64))}
 
 
 def refine(g: Graph, rounds: int = 8, *, eps: float = 0.05, metric: str = "tree") -> DataFrame:

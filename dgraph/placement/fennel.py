@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
-from dgraph.placement.chunk import Chunk
+from dgraph.placement.draft import Draft
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
 from dgraph.topology import Topology
@@ -60,7 +60,7 @@ class Fennel:
     @property
     def base(self) -> Strategy:
         """Runs of ids: they cost nothing."""
-        return Chunk()
+        return Draft()
 
     def on(self, topology: Topology) -> Fennel:
         """Return itself: domains are not known."""

@@ -26,7 +26,7 @@ from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.placement.bisection import split
-from dgraph.placement.chunk import Chunk
+from dgraph.placement.draft import Draft
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.distribution import distribute
 from dgraph.placement.growth import grow_trees
@@ -132,7 +132,7 @@ class Hierarchy:
     @property
     def base(self) -> Strategy:
         """Runs of ids: they keep neighbours together where near ids are near vertices."""
-        return Chunk()
+        return Draft()
 
     def on(self, topology: Topology) -> Hierarchy:
         """Return this strategy for a domain tree, unless it has one already."""

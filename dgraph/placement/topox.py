@@ -13,7 +13,7 @@ from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.placement.bisection import leaf_order
-from dgraph.placement.chunk import Chunk
+from dgraph.placement.draft import Draft
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
 from dgraph.topology import Topology
@@ -65,7 +65,7 @@ class TopoX:
     @property
     def base(self) -> Strategy:
         """Runs of ids: they cost nothing."""
-        return Chunk()
+        return Draft()
 
     def on(self, topology: Topology) -> TopoX:
         """Return this strategy for a domain tree, unless it has one already."""

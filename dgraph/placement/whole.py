@@ -110,6 +110,7 @@ def _join(n: int, parts: list[tuple[Array, ...]]) -> Whole:
         _fill_rows(
             rank, lengths, columns, weight[0] if weight else None, offsets, targets, weights
         )
+    targets, weights = _transpose(offsets, targets, weights)
     kept = _simplify(offsets, targets, weights)
     return Whole(offsets, targets[:kept], None if weights is None else weights[:kept], order)
 
@@ -170,22 +171,28 @@ def _fill_rows(ranks, lengths, columns, weight, offsets, targets, weights):  # t
 
 
 @nb.njit(nogil=True, cache=True)
+def _transpose(offsets, targets, weights):  # type: ignore[no-untyped-def]
+    """Return the same rows, since every link stands in both, with targets ascending."""
+    at = offsets[:-1].copy()
+    to_targets = np.empty_like(targets)
+    to_weights = None if weights is None else np.empty_like(weights)
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            to = at[targets[i]]
+            at[targets[i]] += 1
+            to_targets[to] = row
+            if to_weights is not None and weights is not None:
+                to_weights[to] = weights[i]
+    return to_targets, to_weights
+
+
+@nb.njit(nogil=True, cache=True)
 def _simplify(offsets, targets, weights):  # type: ignore[no-untyped-def]
-    """Sort rows, drop loops, keep the lightest of parallels; return how many are left."""
+    """Drop loops, keep the lightest of parallels; return how many are left."""
     kept = np.int64(0)
     begin = np.int64(0)
     for row in range(offsets.size - 1):
         end = offsets[row + 1]
-        ascending = True
-        for i in range(begin + 1, end):
-            if targets[i - 1] > targets[i]:
-                ascending = False
-                break
-        if not ascending:
-            by = np.argsort(targets[begin:end], kind="mergesort")
-            targets[begin:end] = targets[begin:end][by]
-            if weights is not None:
-                weights[begin:end] = weights[begin:end][by]
         start = kept
         for i in range(begin, end):
             if targets[i] == row:

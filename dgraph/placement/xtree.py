@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.placement.bisection import leaf_order
-from dgraph.placement.chunk import Chunk
+from dgraph.placement.draft import Draft
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
 from dgraph.topology import Topology
@@ -41,7 +41,7 @@ class XTree:
     @property
     def base(self) -> Strategy:
         """Runs of ids: they cost nothing."""
-        return Chunk()
+        return Draft()
 
     def on(self, topology: Topology) -> XTree:
         """Return this strategy for a domain tree, unless it has one already."""

@@ -1,0 +1,242 @@
+"""A draft of the graph, for placements that ask for edges: laid out fast, and thrown away.
+
+It is a shard whose masters are a run of the order of ids, in that sequence. Every edge is two
+links, one at each end, whichever way it leads; rows are in no particular sequence. Nobody needs
+to be told who owns a vertex, since the runs say it, and nobody needs its id.
+
+::
+
+    alltoall  edges to the owners of their ends, as row and seat of the other end
+    alltoall  ranks of the masters, from their homes
+              groups of proxies, agreed as those of a shard are (see `routing`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from itertools import pairwise
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.build.meeting import PIECE, Filed, order_of_row
+from dgraph.build.numbering import Numbering, no_ids
+from dgraph.build.numberset import NumberSet, mark
+from dgraph.build.owning import Masters, Seats
+from dgraph.build.routing import agree, gather_groups
+from dgraph.engine.context import Context
+from dgraph.shard import Adjacency, Dictionary, Shard, number_dtype
+
+__all__ = ["draw_up"]
+
+Array = NDArray[Any]
+Columns = tuple[Array, ...]
+
+
+async def draw_up(
+    ctx: Context,
+    filed: Filed,
+    numbering: Numbering,
+    rank: Array,
+    owner: NDArray[np.int32],
+    num_edges: int,
+) -> Shard:
+    """Return this slot's part of the draft.
+
+    Parameters
+    ----------
+    filed : Filed
+        The edges of this slot; they stay.
+    numbering : Numbering
+    rank, owner : arrays
+        Of the vertices of this home's block; owners must ascend over all blocks.
+    num_edges : int
+    """
+    counts = np.bincount(owner, minlength=ctx.slots)
+    masters = await ctx.allreduce(counts)
+    seats = Seats.of(masters, masters, np.zeros((ctx.slots, 1), np.int64))
+    pieces = await _collect(ctx, filed, seats)
+    rank = await _tell_ranks(ctx, rank, counts)
+    begin, end = seats.bases[ctx.slot : ctx.slot + 2]
+    order = np.arange(begin, end, dtype=number_dtype(numbering.vertices))
+    known = Masters(rank, order, no_ids("int64"))
+    offsets, targets, weights = _rows(pieces, len(order))
+    seen = NumberSet.empty(int(seats.starts[-1]))
+    mark(seen, targets, 0)
+    groups = gather_groups(ctx.slot, seen, seats)
+    shared, rank = await agree(ctx, groups, known, numbering.vertices)
+    rows = Adjacency(offsets, groups.local.positions(targets), weights)
+    return Shard(
+        slot=ctx.slot,
+        slots=ctx.slots,
+        num_vertices=numbering.vertices,
+        num_edges=num_edges,
+        directed=False,
+        bases=seats.bases,
+        group_start=groups.start,
+        group_size=groups.size,
+        size=groups.total,
+        rank=rank,
+        order=order,
+        ids=known.ids,
+        out=rows,
+        into=rows,
+        shared=shared,
+        dictionary=Dictionary(numbering.cuts, known.ids, order[:0]),
+    )
+
+
+async def _tell_ranks(ctx: Context, rank: Array, counts: Array) -> Array:
+    """Send the ranks of a block to the owners, and return those of this slot's masters."""
+    cuts = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    sent = [(rank[a:b],) if b > a else None for a, b in pairwise(cuts)]
+    came = [some[0] for some in await ctx.alltoall(sent) if some is not None]
+    return np.concatenate(came) if came else rank[:0]
+
+
+async def _collect(ctx: Context, filed: Filed, seats: Seats) -> list[Columns]:
+    """Send every edge to the owners of its ends; return rows, columns[, weights] that came."""
+    weight = () if filed.weights is None else (filed.weights[:0],)
+    held: list[Columns] = [(np.empty(0, np.int32), np.empty(0, seats.dtype), *weight)]
+    pieces = _pieces(ctx, filed, seats)
+    rounds = -(-filed.columns.size // PIECE)
+    for _ in range(int((await ctx.allreduce([rounds], "max"))[0])):
+        came = await ctx.alltoall(next(pieces, [None] * ctx.slots))
+        held += [some for some in came if some is not None]
+    return held
+
+
+def _pieces(
+    ctx: Context, filed: Filed, seats: Seats
+) -> Generator[list[Columns | None], None, None]:
+    """Yield one piece of the edges after the other, as columns for every slot."""
+    used = np.flatnonzero(np.diff(seats.bases))
+    runs = seats.bases[used], seats.starts[used]
+    size = filed.columns.size
+    for begin in range(0, size, PIECE):
+        first, last = np.searchsorted(filed.offsets, [begin, begin + PIECE - 1], side="right")
+        piece = (filed.columns, begin, min(begin + PIECE, size))
+        rows = (filed.offsets, int(first) - 1, min(int(last), len(filed.offsets) - 1))
+        counts = np.zeros(used.size, np.int64)
+        near = np.empty(piece[2] - begin, np.int16 if used.size < 2**15 else np.int32)
+        far = np.empty_like(near)
+        _count(rows, piece, ctx.slot, ctx.slots, runs, near, far, counts)
+        ends = np.cumsum(counts)
+        out = [np.empty(ends[-1], np.int32), np.empty(ends[-1], seats.dtype)]
+        if filed.weights is not None:
+            out.append(np.empty(ends[-1], filed.weights.dtype))
+        weights = (filed.weights, out[2]) if filed.weights is not None else None
+        at = ends - counts
+        _deal(rows, piece, ctx.slot, ctx.slots, runs, near, far, at, out[0], out[1], weights)
+        sent: list[Columns | None] = [None] * ctx.slots
+        for slot, a, b in zip(used.tolist(), (ends - counts).tolist(), ends, strict=True):
+            if b > a:
+                sent[slot] = tuple(column[a:b] for column in out)
+        yield sent
+
+
+def _rows(pieces: list[Columns], masters: int) -> tuple[NDArray[np.int64], Array, Array | None]:
+    """Return rows of the links that came, in the sequence in which they came.
+
+    Examples
+    --------
+    >>> came = [(np.array([1, 0], np.int32), np.array([64, 1], np.int32))]
+    >>> _rows(came, 2)
+    (array([0, 1, 2]), array([ 1, 64], dtype=int32), None)
+    """
+    offsets = np.zeros(masters + 1, np.int64)
+    for piece in pieces:
+        _count_rows(piece[0], offsets)
+    np.cumsum(offsets, out=offsets)
+    at = offsets[:-1].copy()
+    targets = np.empty(offsets[-1], pieces[0][1].dtype)
+    weights = None if len(pieces[0]) < 3 else np.empty(targets.size, pieces[0][2].dtype)
+    for rows, columns, *weight in pieces:
+        _append(rows, columns, weight[0] if weight else None, at, targets, weights)
+    return offsets, targets, weights
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _run(lows, order):  # type: ignore[no-untyped-def]
+    """Return in which run an order is."""
+    low, high = 0, lows.size - 1
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if lows[middle] <= order:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@nb.njit(nogil=True, cache=True)
+def _count(rows, piece, slot, slots, runs, near, far, counts):  # type: ignore[no-untyped-def]
+    """Find the runs of both ends of edges; -1 for the second end of a loop."""
+    offsets, first, last = rows
+    columns, begin, end = piece
+    for row in range(first, last):
+        a, b = max(offsets[row], begin), min(offsets[row + 1], end)
+        if a >= b:
+            continue
+        order = order_of_row(row, slot, slots)
+        here = _run(runs[0], order)
+        for i in range(a, b):
+            there = _run(runs[0], columns[i])
+            near[i - begin] = here
+            counts[here] += 1
+            if columns[i] == order:
+                far[i - begin] = -1
+            else:
+                far[i - begin] = there
+                counts[there] += 1
+
+
+@nb.njit(nogil=True, cache=True)
+def _deal(rows, piece, slot, slots, runs, near, far, at, out_rows, out_columns, weights):  # type: ignore[no-untyped-def]
+    """Write the links of edges where those of their owner are."""
+    offsets, first, last = rows
+    columns, begin, end = piece
+    lows, starts = runs
+    for row in range(first, last):
+        a, b = max(offsets[row], begin), min(offsets[row + 1], end)
+        if a >= b:
+            continue
+        order = order_of_row(row, slot, slots)
+        here = near[a - begin]
+        local = order - lows[here]
+        seat = local + starts[here]
+        for i in range(a, b):
+            there = far[i - begin]
+            run = there if there >= 0 else here
+            far_local = columns[i] - lows[run]
+            to = at[here]
+            at[here] += 1
+            out_rows[to], out_columns[to] = local, far_local + starts[run]
+            if weights is not None:
+                weights[1][to] = weights[0][i]
+            if there < 0:
+                continue
+            to = at[there]
+            at[there] += 1
+            out_rows[to], out_columns[to] = far_local, seat
+            if weights is not None:
+                weights[1][to] = weights[0][i]
+
+
+@nb.njit(nogil=True, cache=True)
+def _count_rows(rows, offsets):  # type: ignore[no-untyped-def]
+    for row in rows:
+        offsets[row + 1] += 1
+
+
+@nb.njit(nogil=True, cache=True)
+def _append(rows, columns, weight, at, targets, weights):  # type: ignore[no-untyped-def]
+    for i in range(rows.size):
+        to = at[rows[i]]
+        at[rows[i]] += 1
+        targets[to] = columns[i]
+        if weights is not None and weight is not None:
+            weights[to] = weight[i]
+
