@@ -10,6 +10,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from dgraph.placement.heap import pop, push
+
 __all__ = ["contract", "grow", "improve", "match"]
 
 
@@ -84,45 +86,6 @@ def contract(rows, coarse, pairs):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def _push(gains, nodes, size, gain, node):  # type: ignore[no-untyped-def]
-    """Put a node onto a heap, highest gain first, ties to the lowest number."""
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if gains[up] > gain or (gains[up] == gain and nodes[up] <= node):
-            break
-        gains[at], nodes[at] = gains[up], nodes[up]
-        at = up
-    gains[at], nodes[at] = gain, node
-    return size + 1
-
-
-@nb.njit(nogil=True, cache=True)
-def _pop(gains, nodes, size):  # type: ignore[no-untyped-def]
-    """Take the first node off a heap; it is at the place `size - 1` afterwards."""
-    size -= 1
-    gain, node = gains[size], nodes[size]
-    gains[size], nodes[size] = gains[0], nodes[0]
-    at = 0
-    while True:
-        down = 2 * at + 1
-        if down >= size:
-            break
-        other = down + 1
-        if other < size and (
-            gains[other] > gains[down]
-            or (gains[other] == gains[down] and nodes[other] < nodes[down])
-        ):
-            down = other
-        if gain > gains[down] or (gain == gains[down] and node <= nodes[down]):
-            break
-        gains[at], nodes[at] = gains[down], nodes[down]
-        at = down
-    gains[at], nodes[at] = gain, node
-    return size
-
-
-@nb.njit(nogil=True, cache=True)
 def grow(rows, goal, start, side):  # type: ignore[no-untyped-def]
     """Grow side 0 around a vertex, by the best gain, until its mass reaches the goal."""
     offsets, targets, weights, mass = rows
@@ -132,9 +95,9 @@ def grow(rows, goal, start, side):  # type: ignore[no-untyped-def]
     for v in range(n):
         for i in range(offsets[v], offsets[v + 1]):
             gain[v] -= weights[i]
-    gains = np.empty(n + targets.size + 1, np.int64)
+    keys = np.empty(n + targets.size + 1, np.int64)  # gains, negated: the highest first
     nodes = np.empty(n + targets.size + 1, np.int32)
-    size = _push(gains, nodes, 0, gain[start], start)
+    size = push(keys, nodes, 0, -gain[start], start)
     have, fresh = 0, 0
     while have < goal:
         if size == 0:  # another component
@@ -142,10 +105,10 @@ def grow(rows, goal, start, side):  # type: ignore[no-untyped-def]
                 fresh += 1
             if fresh == n:
                 break
-            size = _push(gains, nodes, 0, gain[fresh], fresh)
-        size = _pop(gains, nodes, size)
+            size = push(keys, nodes, 0, -gain[fresh], fresh)
+        size = pop(keys, nodes, size)
         v = nodes[size]
-        if side[v] == 0 or gains[size] != gain[v]:
+        if side[v] == 0 or keys[size] != -gain[v]:
             continue
         if have + mass[v] // 2 > goal and have > 0:
             break
@@ -155,7 +118,7 @@ def grow(rows, goal, start, side):  # type: ignore[no-untyped-def]
             u = targets[i]
             if side[u] == 1:
                 gain[u] += 2 * weights[i]
-                size = _push(gains, nodes, size, gain[u], u)
+                size = push(keys, nodes, size, -gain[u], u)
 
 
 @nb.njit(nogil=True, cache=True)
@@ -181,7 +144,7 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
                 cut += weights[i]
     cut //= 2
     room = n + targets.size + 1
-    gains = np.empty((2, room), np.int64)
+    keys = np.empty((2, room), np.int64)  # gains, negated
     nodes = np.empty((2, room), np.int32)
     moved = np.empty(n, np.int32)
     locked = np.zeros(n, np.bool_)
@@ -195,7 +158,7 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
                     break
             if boundary or abs(have - goal) > slack:
                 s = side[v]
-                size[s] = _push(gains[s], nodes[s], size[s], gain[v], v)
+                size[s] = push(keys[s], nodes[s], size[s], -gain[v], v)
         count, best = 0, 0
         least, least_off = cut, abs(have - goal)
         before, before_off = cut, least_off
@@ -203,8 +166,8 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
             for s in range(2):  # drop what is out of date
                 while size[s] > 0:
                     v = nodes[s, 0]
-                    if locked[v] or side[v] != s or gain[v] != gains[s, 0]:
-                        size[s] = _pop(gains[s], nodes[s], size[s])
+                    if locked[v] or side[v] != s or gain[v] != -keys[s, 0]:
+                        size[s] = pop(keys[s], nodes[s], size[s])
                     else:
                         break
             pick = -1
@@ -218,8 +181,8 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
                     continue
                 if (
                     pick < 0
-                    or gains[s, 0] > gains[pick, 0]
-                    or (gains[s, 0] == gains[pick, 0] and (have > goal) == (s == 0))
+                    or keys[s, 0] < keys[pick, 0]
+                    or (keys[s, 0] == keys[pick, 0] and (have > goal) == (s == 0))
                 ):
                     pick = s
             if pick < 0:
@@ -228,7 +191,7 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
                 heavy = 0 if have > goal else 1
                 if size[heavy] > 0:
                     pick = heavy
-            size[pick] = _pop(gains[pick], nodes[pick], size[pick])
+            size[pick] = pop(keys[pick], nodes[pick], size[pick])
             v = nodes[pick, size[pick]]
             side[v] = 1 - pick
             locked[v] = True
@@ -242,7 +205,7 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
                 gain[u] += -2 * weights[i] if side[u] == side[v] else 2 * weights[i]
                 if not locked[u]:
                     s = side[u]
-                    size[s] = _push(gains[s], nodes[s], size[s], gain[u], u)
+                    size[s] = push(keys[s], nodes[s], size[s], -gain[u], u)
             off = abs(have - goal)
             over, least_over = max(off - slack, 0), max(least_off - slack, 0)
             if over < least_over or (

@@ -14,6 +14,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.placement.heap import pop, push
+
 __all__ = ["ORDERS", "core_trees"]
 
 Array = NDArray[Any]
@@ -118,49 +120,14 @@ def _prim(offsets, targets, weights, vol_st, tree, taken):  # type: ignore[no-un
                 break
             for i in range(offsets[v], offsets[v + 1]):
                 if tree[targets[i]] < 0:
-                    size = _push(keys, heap, size, weights[i], targets[i])
+                    size = push(keys, heap, size, weights[i], targets[i])
             v = -1
             while size > 0 and v < 0:
                 v = heap[0]
-                size = _pop(keys, heap, size)
+                size = pop(keys, heap, size)
                 if tree[v] >= 0:
                     v = -1
             if v < 0:
                 break
         number += 1
     return count
-
-
-@nb.njit(nogil=True, cache=True)
-def _push(keys, heap, size, key, vertex):  # type: ignore[no-untyped-def]
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if keys[up] < key or (keys[up] == key and heap[up] <= vertex):
-            break
-        keys[at], heap[at] = keys[up], heap[up]
-        at = up
-    keys[at], heap[at] = key, vertex
-    return size + 1
-
-
-@nb.njit(nogil=True, cache=True)
-def _pop(keys, heap, size):  # type: ignore[no-untyped-def]
-    size -= 1
-    key, vertex = keys[size], heap[size]
-    at = 0
-    while True:
-        down = 2 * at + 1
-        if down >= size:
-            break
-        other = down + 1
-        if other < size and (
-            keys[other] < keys[down] or (keys[other] == keys[down] and heap[other] < heap[down])
-        ):
-            down = other
-        if key < keys[down] or (key == keys[down] and vertex <= heap[down]):
-            break
-        keys[at], heap[at] = keys[down], heap[down]
-        at = down
-    keys[at], heap[at] = key, vertex
-    return size
