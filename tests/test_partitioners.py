@@ -23,7 +23,7 @@ from dgraph.placement.bisection import bisect, split
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.distribution import distribute
 from dgraph.placement.growth import grow_trees
-from dgraph.placement.moving import water
+from dgraph.placement.evening import water
 from dgraph.placement.quotient import make_quotient
 from dgraph.placement.trees import ORDERS
 from dgraph.placement.whole import links_of, place_whole

@@ -239,4 +239,3 @@ def _append(rows, columns, weight, at, targets, weights):  # type: ignore[no-unt
         targets[to] = columns[i]
         if weights is not None and weight is not None:
             weights[to] = weight[i]
-

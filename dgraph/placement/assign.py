@@ -20,8 +20,10 @@ from dgraph.errors import OptionError
 from dgraph.graph import Graph, run_algorithm
 from dgraph.ingest import find_home, ingest
 from dgraph.placement.distances import grid_distances, tree_distances
+from dgraph.placement.evening import even_out
 from dgraph.placement.frame import Frame
-from dgraph.placement.moving import capacities, even_out, move
+from dgraph.placement.loads import capacities
+from dgraph.placement.moving import move
 from dgraph.placement.resolve import resolve, settled
 from dgraph.placement.whole import links_of
 from dgraph.policies import Policies

@@ -30,8 +30,8 @@ Array = NDArray[Any]
 ROUNDS, GENERATIONS = 48, 3
 
 #: A generation ends when no more than this share of those without a tree have joined one, or
-#: when no more than this share of all is left.
-FEW, LAST = 1 / 32, 1 / 256
+#: when no more than this share of all is left: they will follow their neighbours.
+FEW, LAST = 1 / 8, 1 / 64
 
 #: Most trees there may be, as a multiple of those that were wanted.
 MORE = 4
@@ -47,16 +47,15 @@ class Trees:
         Of every local vertex; -1: of none.
     volume, members : int64 arrays of length count
         Of every tree: the sum of its vertices' ``8 + 8 * degree`` bytes, and their number.
+        On slots that hold vertices.
+    count : int
+        How many trees there are.
     """
 
     tree: NDArray[np.int32]
     volume: NDArray[np.int64]
     members: NDArray[np.int64]
-
-    @property
-    def count(self) -> int:
-        """How many trees there are."""
-        return len(self.volume)
+    count: int = 0
 
 
 async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most: int) -> Trees:
@@ -75,15 +74,17 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
     volume = 8 + 8 * np.diff(links.offsets)
     trees = Trees(np.full(shard.size, -1, np.int32), *np.zeros((2, 0), np.int64))
     hubs = _drawn(shard.order, volume, vol_st)
-    joinable = int((await ctx.allreduce([np.count_nonzero(volume > 8)]))[0])
+    joinable = left = int((await ctx.allreduce([np.count_nonzero(volume > 8)]))[0])
     for _ in range(GENERATIONS):
         hubs &= volume > 8
-        if not await _plant(ctx, shard, trees, hubs, volume, MORE * most):
+        planted = await _plant(ctx, shard, trees, hubs, volume, MORE * most)
+        if not planted:
             break
+        left -= planted
         for _ in range(ROUNDS):
-            left = joinable - int(trees.members.sum())
             joined = await _join(ctx, shard, links, trees, volume, 2 * vol_st)
-            if joined <= FEW * left or left - joined <= LAST * joinable:
+            left -= joined
+            if joined <= FEW * (left + joined) or left <= LAST * joinable:
                 break
         _first_around(links.offsets, links.targets, trees.tree, shard.rank, hubs)
     return trees
@@ -91,23 +92,33 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
 
 async def _plant(
     ctx: Context, shard: Shard, trees: Trees, hubs: Array, volume: Array, most: int
-) -> bool:
-    """Begin a tree at every hub; return whether there was any hub."""
+) -> int:
+    """Begin a tree at every hub that there is room for; return how many there are."""
     found = np.flatnonzero(hubs)
     counts = [int(some[0][0]) for some in await ctx.allgather(np.array([found.size]))]
-    first = trees.count + sum(counts[: ctx.slot])
-    count = min(trees.count + sum(counts), most)
-    found = found[: max(0, count - first)]
+    before, first = trees.count, trees.count + sum(counts[: ctx.slot])
+    trees.count = min(before + sum(counts), most)
+    found = found[: max(0, trees.count - first)]
     numbers = np.arange(first, first + found.size)
     trees.tree[found] = numbers
-    sums = np.zeros((2, count), np.int64)
+    sums = np.zeros((2, trees.count), np.int64)
     sums[0, numbers], sums[1, numbers] = volume[found], 1
     await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
-    total = ctx.vote.reshape(2, count).copy()
-    total[:, : trees.count] += [trees.volume, trees.members]
-    grown = count > trees.count
-    trees.volume, trees.members = total[0], total[1]
-    return grown
+    total = ctx.vote.reshape(2, trees.count)
+    trees.volume = _longer(trees.volume, total[0])
+    trees.members = _longer(trees.members, total[1])
+    return trees.count - before
+
+
+def _longer(old: Array, more: Array) -> Array:
+    """Return the sum of two arrays, the first of which may be shorter.
+
+    >>> _longer(np.array([1]), np.array([1, 2]))
+    array([2, 2])
+    """
+    total = more.copy()
+    total[: old.size] += old
+    return total
 
 
 async def _join(
@@ -116,11 +127,15 @@ async def _join(
     """Let every vertex without a tree join one; return how many did."""
     wish = np.full(shard.masters, -1, np.int32)
     wanted = np.zeros(trees.count, np.int64)
+    sums = np.zeros((2, trees.count), np.int64)
+    if not shard.masters:  # no part in it
+        await ctx.allreduce(wanted)
+        await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
+        return int(ctx.vote[trees.count :].sum())
     room = np.maximum(cap - trees.volume, 0)
     _choose(links.offsets, links.targets, trees.tree, volume, room, wish, wanted)
     total = await ctx.allreduce(wanted)
     chance = np.minimum(room / np.maximum(total, 1), 1.0)
-    sums = np.zeros((2, trees.count), np.int64)
     _admit(wish, volume, chance, shard.order, int(total.sum()), trees.tree, sums)
     await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
     joined = ctx.vote.reshape(2, -1)
@@ -150,21 +165,19 @@ def _drawn(order, volume, vol_st):  # type: ignore[no-untyped-def]
 @nb.njit(nogil=True, cache=True)
 def _choose(offsets, targets, tree, volume, room, wish, wanted):  # type: ignore[no-untyped-def]
     """Find for each vertex without a tree the one of most neighbours, ties to the oldest."""
-    votes = np.zeros(room.size, np.int32)
+    votes = np.zeros(room.size, np.int64)  # the vertex that they are of, and how many
     for v in range(wish.size):
         if tree[v] >= 0:
             continue
-        best, most = -1, 0
+        none = (np.int64(v) + 1) << 32
+        best, most = -1, none
         for i in range(offsets[v], offsets[v + 1]):
             t = tree[targets[i]]
             if t >= 0 and room[t] >= volume[v]:
-                votes[t] += 1
-                if votes[t] > most or (votes[t] == most and t < best):
-                    best, most = t, votes[t]
-        for i in range(offsets[v], offsets[v + 1]):
-            t = tree[targets[i]]
-            if t >= 0:
-                votes[t] = 0
+                now = max(votes[t], none) + 1
+                votes[t] = now
+                if now > most or (now == most and t < best):
+                    best, most = t, now
         if best >= 0:
             wish[v] = best
             wanted[best] += volume[v]

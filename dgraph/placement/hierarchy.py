@@ -26,11 +26,13 @@ from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.placement.bisection import split
-from dgraph.placement.draft import Draft
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.distribution import distribute
+from dgraph.placement.draft import Draft
+from dgraph.placement.evening import even_out
 from dgraph.placement.growth import grow_trees
-from dgraph.placement.moving import capacities, even_out, move
+from dgraph.placement.loads import capacities
+from dgraph.placement.moving import move
 from dgraph.placement.quotient import gather_quotient, make_quotient, quotient_of
 from dgraph.placement.trees import ORDERS, core_trees
 from dgraph.placement.twod import deal_in_domains
@@ -44,7 +46,7 @@ Array = NDArray[Any]
 
 #: Most core trees that slot 0 distributes; where there are fewer, a tree has as many vertices
 #: as one has neighbours on the average: so that a tree has many edges to a few other trees.
-MOST_TREES = 1 << 14
+MOST_TREES = 1 << 13
 
 _ALLOWED = {
     "edges": ("source", "2d-in-domain"),
@@ -67,7 +69,7 @@ class Hierarchy:
         cut inside domains.
     vol_st : int, optional
         Volume of a core tree in bytes, ``8 + 8 * degree`` for each vertex. Default: as many
-        vertices as there are neighbours of one, or 1 / 16,384 of the graph; for
+        vertices as there are neighbours of one, or 1 / 8,192 of the graph; for
         ``spread="greedy"`` a slot's share.
     order : {"grown", "dfs", "bfs", "prim"}
         "grown": all trees at once, on all slots. The others: one tree after the other, on one

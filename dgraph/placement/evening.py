@@ -1,0 +1,213 @@
+"""Slots that have too much give vertices away; vertices without a slot get one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.context import Context
+from dgraph.placement.loads import (
+    Loads,
+    admit_best,
+    find_cost,
+    find_costs,
+    loads_of,
+    share_room,
+    tally,
+)
+from dgraph.placement.whole import Links
+from dgraph.shard import Shard
+
+__all__ = ["even_out", "water"]
+
+Array = NDArray[Any]
+
+#: Supersteps in which vertices without a slot may follow their neighbours.
+FOLLOW = 32
+
+
+async def even_out(
+    ctx: Context,
+    shard: Shard,
+    links: Links,
+    slot_of: NDArray[np.int32],
+    cap: NDArray[np.int64],
+    unit: NDArray[np.float64],
+) -> None:
+    """Give every vertex a slot and keep to the capacities, in place.
+
+    What is too much on a slot leaves it, what costs least first; then vertices without a slot
+    follow their neighbours where there is room; what is left, isolated vertices among it, fills
+    up the emptiest slots. No slot stays empty if there are enough vertices.
+    """
+    degree = np.diff(links.offsets)
+    whole = np.rint(unit * 8)
+    for _ in range(4):
+        have = await loads_of(ctx, degree, slot_of)
+        if not await _shed(ctx, shard, links, slot_of, have, cap, whole):
+            break
+    loads = Loads(await loads_of(ctx, degree, slot_of), cap)
+    for turn in range(FOLLOW):
+        wish = np.full(shard.masters, -1, np.int32)
+        gain = np.zeros(shard.masters, np.int64)
+        wanted = np.zeros((2, ctx.slots), np.int64)
+        _follow(
+            links.offsets, links.targets, slot_of, whole, degree, loads.room, wish, gain, wanted
+        )
+        share, _, any_wish = await share_room(ctx, loads.room, wanted, turn)
+        if not any_wish:
+            break
+        changed = admit_best(wish, gain, degree, share, slot_of)
+        await ctx.broadcast(shard, slot_of, vote=changed.ravel())
+        loads.have = loads.have + ctx.vote.reshape(2, -1)
+        if not ctx.vote.any():
+            break
+    await _fill_up(ctx, shard, slot_of, loads.have[0])
+    await ctx.broadcast(shard, slot_of)
+
+
+async def _shed(
+    ctx: Context,
+    shard: Shard,
+    links: Links,
+    slot_of: NDArray[np.int32],
+    have: NDArray[np.int64],
+    cap: NDArray[np.int64],
+    unit: NDArray[np.float64],
+) -> bool:
+    """Take vertices off slots that have too many; return whether there were any."""
+    excess = np.maximum(have - cap, 0)
+    if not excess.any():
+        return False
+    own = slot_of[: shard.masters]
+    degree = np.diff(links.offsets)
+    loss = np.zeros(shard.masters, np.int64)
+    _loss(links.offsets, links.targets, slot_of, unit, excess.any(axis=0), loss)
+    here = np.bincount(own[own >= 0], minlength=ctx.slots)
+    counts = np.stack([some[0] for some in await ctx.allgather(here)])
+    before, total = counts[: ctx.slot].sum(axis=0), np.maximum(counts.sum(axis=0), 1)
+    # this slot's part of the excess: the parts of all add up to it exactly
+    parts = [-(-excess * (before + more) // total) for more in (0, here)]
+    quota = parts[1] - parts[0]
+    _drop(own, np.lexsort([np.arange(loss.size), loss]), degree, quota)
+    await ctx.broadcast(shard, slot_of)
+    return True
+
+
+async def _fill_up(
+    ctx: Context, shard: Shard, slot_of: NDArray[np.int32], have: NDArray[np.int64]
+) -> None:
+    """Deal the vertices that have no slot yet, the emptiest slots first."""
+    own = slot_of[: shard.masters]
+    here = np.bincount(own[own >= 0], minlength=ctx.slots)
+    free = np.flatnonzero(own < 0)
+    came = await ctx.allgather(np.append(here, free.size))
+    counts = np.stack([some[0] for some in came])
+    left = int(counts[:, -1].sum())
+    poor = np.flatnonzero(have == 0)
+    if left < len(poor) <= shard.num_vertices:  # each takes one from the richest
+        for _ in range(len(poor) - left):
+            rich = int(np.argmax(have))
+            if have[rich] < 2:
+                break
+            giver = int(np.flatnonzero(counts[:, rich])[-1])
+            counts[giver, rich] -= 1
+            counts[giver, -1] += 1
+            have[rich] -= 1
+            if giver == ctx.slot:
+                own[np.flatnonzero(own == rich)[-1]] = -1
+        free = np.flatnonzero(own < 0)
+    left = int(counts[:, -1].sum())
+    places = np.repeat(np.arange(ctx.slots), water(have, left))
+    first = int(counts[: ctx.slot, -1].sum())
+    own[free] = places[first : first + free.size]
+
+
+def water(have: Array, more: int) -> NDArray[np.int64]:
+    """Return how much each gets so that the emptiest are filled up first.
+
+    Examples
+    --------
+    >>> water(np.array([5, 1, 2]), 4)
+    array([0, 3, 1])
+    """
+    low, high = int(have.min()), int(have.max()) + more
+    while low < high:
+        level = (low + high + 1) // 2
+        if np.maximum(level - have, 0).sum() <= more:
+            low = level
+        else:
+            high = level - 1
+    gets: NDArray[np.int64] = np.maximum(low - have, 0)
+    rest = more - int(gets.sum())
+    gets[np.flatnonzero(have + gets == low)[:rest]] += 1
+    return gets
+
+
+@nb.njit(nogil=True, cache=True)
+def _follow(offsets, targets, slot_of, unit, degree, room, wish, gain, wanted):  # type: ignore[no-untyped-def]
+    """Find for each vertex without a slot the cheapest that has room, of its neighbours'."""
+    slots = room.shape[1]
+    count = np.zeros(slots, np.int64)
+    touched = np.empty(slots + 1, np.int64)
+    costs = np.empty(slots, np.float64)
+    for v in range(wish.size):
+        if slot_of[v] >= 0:
+            continue
+        many = tally(v, offsets, targets, slot_of, count, touched)
+        known = find_costs(unit, count, touched, many, costs)
+        best, least = -1, 0.0
+        for j in range(many):
+            s = touched[j]
+            if room[0, s] > 0 and room[1, s] >= degree[v]:
+                there = costs[s] if known else find_cost(s, unit, count, touched, many)
+                if best < 0 or there < least or (there == least and s < best):
+                    best, least = s, there
+        for j in range(many):
+            count[touched[j]] = 0
+        if best >= 0:
+            wish[v] = best
+            gain[v] = -np.int64(least)
+            wanted[0, best] += 1
+            wanted[1, best] += degree[v]
+
+
+@nb.njit(nogil=True, cache=True)
+def _loss(offsets, targets, slot_of, unit, full, loss):  # type: ignore[no-untyped-def]
+    """Find how much more each vertex of a full slot would cost elsewhere."""
+    slots = full.size
+    count = np.zeros(slots, np.int64)
+    touched = np.empty(slots + 1, np.int64)
+    costs = np.empty(slots, np.float64)
+    for v in range(loss.size):
+        now = slot_of[v]
+        if now < 0 or not full[now]:
+            continue
+        many = tally(v, offsets, targets, slot_of, count, touched)
+        known = find_costs(unit, count, touched, many, costs)
+        least = -1.0
+        for j in range(many):
+            s = touched[j]
+            if not full[s]:
+                there = costs[s] if known else find_cost(s, unit, count, touched, many)
+                if least < 0 or there < least:
+                    least = there
+        cost = find_cost(now, unit, count, touched, many)
+        # without a neighbour elsewhere: after all those that have one
+        loss[v] = np.int64(least - cost) if least >= 0 else (1 << 40) + count[now]
+        for j in range(many):
+            count[touched[j]] = 0
+
+
+@nb.njit(nogil=True, cache=True)
+def _drop(slot_of, by, degree, quota):  # type: ignore[no-untyped-def]
+    """Take the slots of vertices away, in a sequence, until the quota of each slot is met."""
+    for v in by:
+        s = slot_of[v]
+        if s >= 0 and (quota[0, s] > 0 or (quota[1, s] > 0 and degree[v] > 0)):
+            quota[0, s] -= 1
+            quota[1, s] -= degree[v]
+            slot_of[v] = -1
