@@ -12,22 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.placement.fm import contract, grow, improve, match
+from dgraph.engine.context import Context
+from dgraph.placement.fm import contract, grow, improve, match, restrict
 from dgraph.placement.quotient import Quotient
 from dgraph.topology import Topology
 
-__all__ = ["halves", "split"]
+__all__ = ["halves", "split", "split_together"]
 
 Array = NDArray[Any]
 
 #: A graph of so many vertices is not contracted further; how many sides are tried on it.
-SMALL, TRIES = 96, 10
+SMALL, TRIES = 96, 6
 
 #: Passes of the improvement on every level.
-PASSES = 6
+PASSES = 3
 
 #: Cuts between domains are tried so often, unless that makes for more entries than this.
-AGAIN, ENOUGH = 4, 1 << 19
+AGAIN, ENOUGH = 2, 1 << 19
 
 
 def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int32]:
@@ -43,10 +44,67 @@ def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int3
     """
     slots = leaf_order(topology)
     owner = np.zeros(quotient.n, np.int32)
-    depth = int(np.ceil(np.log2(max(topology.slots, 2))))
-    share = eps / depth
-    _split(quotient, np.arange(quotient.n), slots, topology, share, owner, 1)
+    names = np.arange(quotient.n)
+    _split(quotient, names, slots, topology, _share(topology, eps), owner, 1)
     return owner
+
+
+async def split_together(
+    ctx: Context, quotient: Quotient | None, topology: Topology, eps: float
+) -> NDArray[np.int32]:
+    """Return the same on every slot, of a graph that slot 0 knows.
+
+    Two slots, far from each other, try the first cut, and each goes on with a half.
+    """
+    judges = [0, ctx.slots // 2]
+    q = await _hand_over(ctx, quotient, judges)
+    slots, share = leaf_order(topology), _share(topology, eps)
+    at = halves(slots, topology)
+    side = None
+    if q is not None and ctx.slot in judges[: _times(q, slots, topology)]:
+        side = bisect(q, at / len(slots), share, 1 + 101 * judges.index(ctx.slot))
+    came = await ctx.alltoall(
+        [(side,) if side is not None and to in judges else None for to in range(ctx.slots)]
+    )
+    told: Any = None
+    if q is not None:
+        side = _pick(q, [came[j][0] for j in judges if came[j]], at / len(slots), share)
+        which = judges.index(ctx.slot)
+        kept = np.flatnonzero(side == which)
+        owner = np.empty(q.n, np.int32)
+        _split(
+            _part(q, kept),
+            kept,
+            (slots[:at], slots[at:])[which],
+            topology,
+            share,
+            owner,
+            2 + which,
+        )
+        told = (kept, owner[kept])
+    parts = [some for some in await ctx.alltoall([told] * ctx.slots) if some is not None]
+    found = np.empty(sum(len(some[0]) for some in parts), np.int32)
+    for some in parts:
+        found[some[0]] = some[1]
+    return found
+
+
+async def _hand_over(
+    ctx: Context, quotient: Quotient | None, judges: list[int]
+) -> Quotient | None:
+    """Return the graph that slot 0 has on the judges, None elsewhere."""
+    sent: list[Any] = [None] * ctx.slots
+    if quotient is not None:
+        columns = quotient.offsets, quotient.targets, quotient.weights, quotient.mass
+        for judge in judges:
+            sent[judge] = columns
+    came = (await ctx.alltoall(sent))[0]
+    return None if came is None else Quotient(*came)
+
+
+def _share(topology: Topology, eps: float) -> float:
+    """Return how uneven each cut may be, of all those that follow one another."""
+    return eps / int(np.ceil(np.log2(max(topology.slots, 2))))
 
 
 def leaf_order(topology: Topology) -> Array:
@@ -86,39 +144,41 @@ def _split(
         owner[names] = slots[0]
         return
     at = halves(slots, topology)
-    apart = int(topology.level(slots[0], slots[-1]))
-    side = _best_of(q, at / len(slots), share, seed, AGAIN if apart else 1)
+    times = _times(q, slots, topology)
+    found = [bisect(q, at / len(slots), share, seed + 101 * turn) for turn in range(times)]
+    side = _pick(q, found, at / len(slots), share)
     for which, some in ((0, slots[:at]), (1, slots[at:])):
         kept = np.flatnonzero(side == which)
-        part = q if not kept.size else _part(q, kept)
         if kept.size:
-            _split(part, names[kept], some, topology, share, owner, 2 * seed + which)
+            _split(_part(q, kept), names[kept], some, topology, share, owner, 2 * seed + which)
 
 
-def _best_of(
-    q: Quotient, fraction: float, share: float, seed: int, times: int
+def _times(q: Quotient, slots: Array, topology: Topology) -> int:
+    """Return how often a cut is tried."""
+    apart = int(topology.level(slots[0], slots[-1]))
+    return max(1, min(AGAIN, ENOUGH // max(len(q.targets), 1))) if apart else 1
+
+
+def _pick(
+    q: Quotient, found: list[NDArray[np.int8]], fraction: float, share: float
 ) -> NDArray[np.int8]:
-    """Return the best of several bisections; of fewer where one takes long."""
-    times = max(1, min(times, ENOUGH // max(len(q.targets), 1)))
-    found = [bisect(q, fraction, share, seed + 101 * turn) for turn in range(times)]
+    """Return the best of several bisections."""
+    if len(found) == 1:
+        return found[0]
     row = np.repeat(np.arange(q.n), np.diff(q.offsets))
     cuts = [int(q.weights[side[row] != side[q.targets]].sum()) for side in found]
     goal = q.mass.sum() * fraction
     off = [abs(float(q.mass[side == 0].sum()) - goal) for side in found]
     slack = _slack(q.mass, round(goal), share)
     keys = [(max(0.0, far - slack), cut) for far, cut in zip(off, cuts, strict=True)]
-    return found[min(range(times), key=keys.__getitem__)]
+    return found[min(range(len(found)), key=keys.__getitem__)]
 
 
 def _part(q: Quotient, kept: Array) -> Quotient:
     """Return the graph of some of the vertices."""
     new = np.full(q.n, -1, np.int32)
     new[kept] = np.arange(kept.size, dtype=np.int32)
-    row = np.repeat(np.arange(q.n), np.diff(q.offsets))
-    inside = (new[row] >= 0) & (new[q.targets] >= 0)
-    length = np.bincount(new[row[inside]], minlength=kept.size)
-    offsets = np.concatenate([[0], np.cumsum(length)])
-    return Quotient(offsets, new[q.targets[inside]], q.weights[inside], q.mass[kept])
+    return Quotient(*restrict((q.offsets, q.targets, q.weights, q.mass), kept, new))
 
 
 def bisect(q: Quotient, fraction: float, share: float, seed: int) -> NDArray[np.int8]:

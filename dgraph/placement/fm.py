@@ -12,7 +12,7 @@ import numpy as np
 
 from dgraph.placement.heap import pop, push
 
-__all__ = ["contract", "grow", "improve", "match"]
+__all__ = ["contract", "grow", "improve", "match", "restrict"]
 
 
 @nb.njit(nogil=True, cache=True)
@@ -83,6 +83,24 @@ def contract(rows, coarse, pairs):  # type: ignore[no-untyped-def]
                     at += 1
         to_offsets[p + 1] = at
     return to_offsets, to_targets[:at].copy(), to_weights[:at].copy(), to_mass
+
+
+@nb.njit(nogil=True, cache=True)
+def restrict(rows, kept, new):  # type: ignore[no-untyped-def]
+    """Return the rows and masses of some vertices; `new` has their new numbers, else -1."""
+    offsets, targets, weights, mass = rows
+    to_offsets = np.zeros(kept.size + 1, np.int64)
+    to_targets = np.empty(targets.size, np.int32)
+    to_weights = np.empty(targets.size, np.int64)
+    at = np.int64(0)
+    for j in range(kept.size):
+        for i in range(offsets[kept[j]], offsets[kept[j] + 1]):
+            u = new[targets[i]]
+            if u >= 0:
+                to_targets[at], to_weights[at] = u, weights[i]
+                at += 1
+        to_offsets[j + 1] = at
+    return to_offsets, to_targets[:at].copy(), to_weights[:at].copy(), mass[kept]
 
 
 @nb.njit(nogil=True, cache=True)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
-from dgraph.placement.bisection import split
+from dgraph.placement.bisection import split, split_together
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.distribution import distribute
 from dgraph.placement.draft import Draft
@@ -171,15 +171,13 @@ class Hierarchy:
         volume = self._volume(shard.num_vertices, ends, ctx.slots)
         trees = await grow_trees(ctx, shard, links, volume, MOST_TREES)
         pairs = await gather_quotient(ctx, shard, links, trees)
-        slot_of_tree: list[Any] = [None] * ctx.slots
+        quotient = None
         if pairs is not None:
             mass = _mass(trees.volume, trees.members, shard.num_vertices, ends)
-            found = split(make_quotient(*pairs, mass), topology, self.eps)
-            slot_of_tree = [(found,)] * ctx.slots
-        told = (await ctx.alltoall(slot_of_tree))[0]
-        assert told is not None
+            quotient = make_quotient(*pairs, mass)
+        told = await split_together(ctx, quotient, topology, self.eps)
         own = trees.tree[: shard.masters]
-        return np.where(own < 0, -1, np.append(told[0], -1)[own]).astype(np.int32)
+        return np.where(own < 0, -1, np.append(told, -1)[own]).astype(np.int32)
 
     async def _one_by_one(
         self, ctx: Context, shard: Shard, links: Links, topology: Topology

@@ -22,8 +22,8 @@ __all__ = ["Quotient", "gather_quotient", "make_quotient", "quotient_of"]
 
 Array = NDArray[Any]
 
-#: Pairs of trees that are gathered for each tree, about, at most.
-LIMIT = 32
+#: Pairs of trees that are gathered for each tree, at most, but for chance.
+LIMIT = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ async def gather_quotient(
     ctx: Context, shard: Shard, links: Links, trees: Trees
 ) -> tuple[Array, Array, Array] | None:
     """Return source, target and number of edges between trees, on slot 0; None elsewhere."""
-    members = np.argsort(trees.tree[: shard.masters], kind="stable").astype(np.int32)
+    members = members_of(trees.tree[: shard.masters], trees.count)
     source, target, count = _pairs(
         links.offsets, links.targets, trees.tree, members, trees.count
     )
@@ -73,9 +73,8 @@ async def gather_quotient(
 
 
 def _drawn(source: Array, target: Array, share: float) -> NDArray[np.bool_]:
-    """Return which pairs are in a sample: the same for both directions, on all slots."""
-    low, high = np.minimum(source, target), np.maximum(source, target)
-    mixed = low.astype(np.uint64) << np.uint64(32) | high.astype(np.uint64)
+    """Return which pairs are in a sample: the same on all slots."""
+    mixed = source.astype(np.uint64) << np.uint64(32) | target.astype(np.uint64)
     mixed *= np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
@@ -109,14 +108,31 @@ def quotient_of(
     offsets: NDArray[np.int64], targets: Array, tree: NDArray[np.int32], count: int
 ) -> tuple[Array, Array, Array]:
     """Return the same of a whole graph, of which no edge is left out."""
-    members = np.argsort(tree, kind="stable").astype(np.int32)
+    members = members_of(tree, count)
     found: tuple[Array, Array, Array] = _pairs(offsets, targets, tree, members, count)
     return found
 
 
 @nb.njit(nogil=True, cache=True)
+def members_of(tree, count):  # type: ignore[no-untyped-def]
+    """Return the vertices that have a tree, tree by tree."""
+    at = np.zeros(count + 1, np.int64)
+    for t in tree:
+        at[t + 1] += 1
+    at[0] = 0  # those without
+    for t in range(count):
+        at[t + 1] += at[t]
+    members = np.empty(at[count], np.int32)
+    for v in range(tree.size):
+        if tree[v] >= 0:
+            members[at[tree[v]]] = v
+            at[tree[v]] += 1
+    return members
+
+
+@nb.njit(nogil=True, cache=True)
 def _pairs(offsets, targets, tree, members, count):  # type: ignore[no-untyped-def]
-    """Return the pairs of trees with edges between them, and how many edges."""
+    """Return the pairs of trees with edges between them, the smaller first, and how many."""
     found = np.zeros(count, np.int32)
     touched = np.empty(count, np.int32)
     size = 1024
@@ -131,11 +147,9 @@ def _pairs(offsets, targets, tree, members, count):  # type: ignore[no-untyped-d
         while end < members.size and tree[members[end]] == t:
             v = members[end]
             end += 1
-            if t < 0:
-                continue
             for i in range(offsets[v], offsets[v + 1]):
                 other = tree[targets[i]]
-                if other < 0 or other == t:
+                if other <= t:  # none, the same, or one that sees the edge from its end
                     continue
                 if found[other] == 0:
                     touched[many] = other
