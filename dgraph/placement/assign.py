@@ -190,6 +190,6 @@ async def _refine_slot(
     await ctx.broadcast(shard, slot_of)
     cap = await capacities(ctx, shard, links, eps)
     await even_out(ctx, shard, links, slot_of, cap, unit)
-    await move(ctx, shard, links, slot_of, cap, unit, rounds)
-    await even_out(ctx, shard, links, slot_of, cap, unit)
+    if await move(ctx, shard, links, slot_of, cap, unit, rounds):
+        await even_out(ctx, shard, links, slot_of, cap, unit)
     return {"slot": Plain(slot_of[: shard.masters].astype(np.int64))}

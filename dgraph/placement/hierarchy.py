@@ -155,8 +155,7 @@ class Hierarchy:
         cap = await capacities(ctx, shard, links, self.eps)
         unit = (tree_distances if self.metric == "tree" else grid_distances)(topology)
         await even_out(ctx, shard, links, slot_of, cap, unit)
-        if self.refine:
-            await move(ctx, shard, links, slot_of, cap, unit, self.refine)
+        if self.refine and await move(ctx, shard, links, slot_of, cap, unit, self.refine):
             await even_out(ctx, shard, links, slot_of, cap, unit)
         owner = slot_of[: shard.masters]
         if self.edges == "2d-in-domain":
