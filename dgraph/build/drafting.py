@@ -113,7 +113,9 @@ def _pieces(
 ) -> Generator[list[Columns | None], None, None]:
     """Yield one piece of the edges after the other, as columns for every slot."""
     used = np.flatnonzero(np.diff(seats.bases))
-    runs = seats.bases[used], seats.starts[used]
+    lows = seats.bases[used]
+    every = np.arange(0, int(seats.bases[-1]), 64)
+    runs = lows, seats.starts[used], np.searchsorted(lows, every, side="right") - 1
     size = filed.columns.size
     for begin in range(0, size, PIECE):
         first, last = np.searchsorted(filed.offsets, [begin, begin + PIECE - 1], side="right")
@@ -159,16 +161,12 @@ def _rows(pieces: list[Columns], masters: int) -> tuple[NDArray[np.int64], Array
 
 
 @nb.njit(nogil=True, cache=True, inline="always")
-def _run(lows, order):  # type: ignore[no-untyped-def]
-    """Return in which run an order is."""
-    low, high = 0, lows.size - 1
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if lows[middle] <= order:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _run(lows, near, order):  # type: ignore[no-untyped-def]
+    """Return in which run an order is; `near` has the run of every 64th order."""
+    run = near[order >> 6]
+    while run + 1 < lows.size and lows[run + 1] <= order:
+        run += 1
+    return run
 
 
 @nb.njit(nogil=True, cache=True)
@@ -181,9 +179,9 @@ def _count(rows, piece, slot, slots, runs, near, far, counts):  # type: ignore[n
         if a >= b:
             continue
         order = order_of_row(row, slot, slots)
-        here = _run(runs[0], order)
+        here = _run(runs[0], runs[2], order)
         for i in range(a, b):
-            there = _run(runs[0], columns[i])
+            there = _run(runs[0], runs[2], columns[i])
             near[i - begin] = here
             counts[here] += 1
             if columns[i] == order:
@@ -198,7 +196,7 @@ def _deal(rows, piece, slot, slots, runs, near, far, at, out_rows, out_columns, 
     """Write the links of edges where those of their owner are."""
     offsets, first, last = rows
     columns, begin, end = piece
-    lows, starts = runs
+    lows, starts, _ = runs
     for row in range(first, last):
         a, b = max(offsets[row], begin), min(offsets[row + 1], end)
         if a >= b:
