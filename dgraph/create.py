@@ -73,8 +73,8 @@ def from_edges(
         What becomes of an edge that lacks an id, or whose weight is NaN.
     placement : str, object of `dgraph.placement`, or frame
         Which slot owns a vertex: "degree", "hash", "chunk", "2d", "hierarchy", "metis",
-        "fennel", "xtree", "adp" or "topox", see `dgraph.placement`; a frame has columns vertex
-        and slot. Never changes a result.
+        "fennel", "xtree", "adp", "topox" or "auto", see `dgraph.placement`; a frame has columns
+        vertex and slot. Never changes a result.
     rhizome_max : int, optional
         Split the in-edges of heavy vertices (of an undirected graph: their edges) into so many
         parts at most, and lay these on several slots; of a directed graph the out-edges of

@@ -244,7 +244,7 @@ def _facts(
         weighted=edges.weighted,
         multigraph=policies.duplicates == "keep",
         ids=summary.dtype,
-        placement=name_of(spec.placement),
+        placement=first.report.get("placement") or name_of(spec.placement),
         bytes=tuple(each.bytes for each in built),
         report=report,
         rhizomes={} if spec.rhizomes is None else spec.rhizomes.options,
@@ -265,6 +265,9 @@ def _choices(spec: BuildSpec, home: Home, first: Built, rounded: int) -> dict[st
         chosen["weights"] = f"{first.weights}: {lossless}"
     if spec.rhizomes is not None:
         chosen["rhizomes"] = spec.rhizomes.in_words(first.report["rhizomes"])
+    why = first.report.get("why") or getattr(spec.placement, "why", None)
+    if why is not None:
+        chosen["placement"] = why
     if rounded:
         chosen["weights"] += f"; {rounded} integers above 2**53 were rounded"
     return chosen

@@ -22,8 +22,8 @@ from dgraph.placement import Adp, Fennel, Hierarchy, Metis, TopoX, XTree, core_t
 from dgraph.placement.bisection import bisect, split
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.distribution import distribute
-from dgraph.placement.growth import grow_trees
 from dgraph.placement.evening import water
+from dgraph.placement.growth import grow_trees
 from dgraph.placement.quotient import make_quotient
 from dgraph.placement.trees import ORDERS
 from dgraph.placement.whole import links_of, place_whole

@@ -88,8 +88,9 @@ async def build(
     shard : Shard
     report : dict
         Of the whole graph: rows_read, self_loops (among them), self_loops_dropped,
-        duplicates_merged, and rhizomes if there are to be any. Of this slot: seconds, a dict
-        by stage, and bytes, of the shard.
+        duplicates_merged; rhizomes if there are to be any; placement and why, if it was chosen
+        by what the edges are like. Of this slot: seconds, a dict by stage, and bytes, of the
+        shard.
 
     Raises
     ------
@@ -125,7 +126,7 @@ async def build(
         shard, report["rhizomes"] = await split_rows(ctx, shard, spec.rhizomes)
         give_back(shard.nbytes)
     phases.begin("")
-    return shard, report | {"seconds": phases.seconds, "bytes": shard.nbytes}
+    return shard, report | {"seconds": phases.seconds, "bytes": shard.nbytes} | ctx.notes
 
 
 @dataclass(slots=True)

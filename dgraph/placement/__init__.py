@@ -19,12 +19,13 @@ fennel      `Fennel`      one pass, most neighbours against size
 xtree       `XTree`       runs of a breadth-first search
 adp         `Adp`         the costliest slot gives vertices away
 topox       `TopoX`       light neighbours fused, heavy vertices dealt
+auto        `Auto`        degree on one level or two, else by what a sample would cost
 ==========  ============  ==================================================================
 
 The first five look at vertices only (`Strategy`); the others look at edges (`EdgeStrategy`):
-the graph is spread cheaply for them, they say where it belongs, and it is laid out again. That
-takes the time of a second build at most beside their own, and the edges a second time while it
-lasts. "hierarchy" works on all slots; the last five gather the graph on one.
+a draft of the graph is laid out for them, and they say where it belongs. That takes a third of
+the time of a build beside their own, and the edges a second time while it lasts. "hierarchy"
+works on all slots that there is work for; the five after it gather the graph on one.
 
 Over any of them the edges of heavy vertices can be split (``from_edges(rhizome_max=16)``, see
 `dgraph.build.rhizomes`): a vertex keeps its owner, and pieces of its row lie on other slots.
@@ -41,6 +42,7 @@ from __future__ import annotations
 from dgraph.build.strategy import EdgeStrategy, Given, Strategy, Totals, VertexBlock
 from dgraph.placement.adp import Adp
 from dgraph.placement.assign import assign, refine
+from dgraph.placement.auto import Auto
 from dgraph.placement.chunk import Chunk
 from dgraph.placement.compare import compare
 from dgraph.placement.degree import Degree
@@ -57,6 +59,7 @@ from dgraph.placement.xtree import XTree
 
 __all__ = [
     "Adp",
+    "Auto",
     "Chunk",
     "Degree",
     "EdgeStrategy",

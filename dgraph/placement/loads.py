@@ -19,6 +19,7 @@ from dgraph.shard import Shard
 
 __all__ = [
     "Loads",
+    "add_costs",
     "admit_best",
     "capacities",
     "find_cost",
@@ -152,6 +153,17 @@ def find_cost(slot, unit, count, touched, many):  # type: ignore[no-untyped-def]
     for j in range(many):
         total += count[touched[j]] * unit[touched[j], slot]
     return total
+
+
+@nb.njit(nogil=True, cache=True)
+def add_costs(offsets, targets, slot_of, unit, masters, step):  # type: ignore[no-untyped-def]
+    """Return what the links of every so manieth master cost."""
+    total = 0.0
+    for v in range(0, masters, step):
+        row = unit[slot_of[v]]
+        for i in range(offsets[v], offsets[v + 1]):
+            total += row[slot_of[targets[i]]]
+    return np.int64(total)
 
 
 @nb.njit(nogil=True, cache=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dgraph.engine.context import Context
 from dgraph.placement.loads import (
     Loads,
+    add_costs,
     find_cost,
     find_costs,
     loads_of,
@@ -93,18 +94,8 @@ async def _cost(
     masters: int,
 ) -> int:
     """Return what all edges cost."""
-    here = _add_costs(links.offsets, links.targets, slot_of, unit, masters)
+    here = add_costs(links.offsets, links.targets, slot_of, unit, masters, 1)
     return int((await ctx.allreduce([here]))[0])
-
-
-@nb.njit(nogil=True, cache=True)
-def _add_costs(offsets, targets, slot_of, unit, masters):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for v in range(masters):
-        row = unit[slot_of[v]]
-        for i in range(offsets[v], offsets[v + 1]):
-            total += row[slot_of[targets[i]]]
-    return np.int64(total)
 
 
 @nb.njit(nogil=True, cache=True)

@@ -8,6 +8,7 @@ from typing import Any
 from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.errors import OptionError
 from dgraph.placement.adp import Adp
+from dgraph.placement.auto import Auto
 from dgraph.placement.chunk import Chunk
 from dgraph.placement.degree import Degree
 from dgraph.placement.fennel import Fennel
@@ -31,6 +32,7 @@ NAMED: dict[str, Callable[[], Strategy | EdgeStrategy]] = {
     "xtree": XTree,
     "adp": Adp,
     "topox": TopoX,
+    "auto": Auto,
 }
 
 
