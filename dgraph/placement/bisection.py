@@ -68,7 +68,7 @@ async def split_together(
     )
     told: Any = None
     if q is not None:
-        side = _pick(q, [came[j][0] for j in judges if came[j]], at / len(slots), share)
+        side = _pick(q, [some[0] for some in came if some is not None], at / len(slots), share)
         which = judges.index(ctx.slot)
         kept = np.flatnonzero(side == which)
         owner = np.empty(q.n, np.int32)

@@ -69,9 +69,9 @@ async def move(
         loads.have = loads.have + ctx.vote[:-1].reshape(2, -1)
         if ctx.vote[-1] <= before // ENOUGH:
             break
-    aft = await _cost(ctx, links, slot_of, unit, shard.masters)
-    if aft > before:
+    if await _cost(ctx, links, slot_of, unit, shard.masters) > before:
         slot_of[:] = kept
+    return bool((loads.have[0] == 0).any())
 
 
 def _part(room: NDArray[np.int64], parts: int, which: int) -> NDArray[np.int64]:
