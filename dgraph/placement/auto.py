@@ -6,7 +6,7 @@
     deeper                a draft of the graph is placed each way, and what a sample of its
                           links costs, 1, 10, 100, ... by level, decides
 
-"degree" stays unless another one saves more than 5 % and gives no slot more than 1.1 times the
+"degree" stays unless another one saves more than 10 % and gives no slot more than 1.1 times the
 mean: it is the most even of them. To look costs what placing by "hierarchy" costs, whatever
 comes of it.
 """
@@ -36,7 +36,7 @@ __all__ = ["Auto"]
 Array = NDArray[Any]
 
 #: Links that the model looks at, about, and which part of the cost must be saved.
-SAMPLE, SAVED = 1 << 20, 0.05
+SAMPLE, SAVED = 1 << 20, 0.1
 
 #: What a slot may have of the links, in terms of the mean.
 EVEN = 1.1
