@@ -6,11 +6,10 @@ exit code 2. Output files appear whole or not at all.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -18,10 +17,10 @@ import pandas as pd
 from pyarrow.lib import ArrowException
 
 import dgraph as dg
+from dgraph.cli_cluster import CLUSTER_OPTIONS, Command, cluster_client, with_options
 from dgraph.cli_messages import complain, warn_in_lines
-from dgraph.cli_placement import PLACEMENT_OPTIONS, add_placement
-from dgraph.cli_topology import add_topology
-from dgraph.clients import LOCAL
+from dgraph.cli_placement import PLACEMENT_OPTIONS, placement
+from dgraph.cli_topology import topology
 from dgraph.edges.files import FORMATS
 from dgraph.errors import DgraphError
 from dgraph.job import Job
@@ -30,7 +29,6 @@ from dgraph.policies import CHOICES
 
 __all__ = ["cli", "main"]
 
-Command = Callable[..., None]
 SHOWN = 10  # rows that are printed when no output file is named
 
 
@@ -47,46 +45,6 @@ def cli(mpi: bool, interface: str | None) -> None:
 @cli.group()
 def run() -> None:
     """Run an algorithm on a file (or folder, or glob) of edges."""
-
-
-@contextlib.contextmanager
-def _client(workers: int | None, threads: int | None, scheduler: str | None) -> Iterator[Any]:
-    """Yield a client of the cluster that the options name, closed afterwards."""
-    from distributed import Client, LocalCluster
-
-    if click.get_current_context().find_root().params["mpi"]:
-        if workers is not None or scheduler is not None:
-            raise click.UsageError("--mpi makes the ranks workers: drop --workers, --scheduler")
-        yield dg.mpi.start()
-        return
-    if scheduler is not None:
-        if workers is not None or threads is not None:
-            raise click.UsageError("--scheduler joins a cluster: drop --workers, --threads")
-        try:
-            joined = Client(scheduler, timeout="20s")
-        except ValueError:
-            raise click.UsageError(
-                f"--scheduler must be an address such as tcp://host:8786, not {scheduler!r}"
-            ) from None
-        with joined as client:
-            yield client
-        return
-    cluster = LocalCluster(
-        n_workers=workers or 1,
-        threads_per_worker=threads or (1 if workers else None),
-        processes=workers is not None,
-        memory_limit=0,
-        dashboard_address=LOCAL,
-    )
-    with cluster, Client(cluster) as client:
-        yield client
-
-
-_CLUSTER_OPTIONS = (
-    click.option("--workers", type=click.IntRange(1), help="Worker processes; default: none."),
-    click.option("--threads", type=click.IntRange(1), help="Threads of each worker."),
-    click.option("--scheduler", metavar="ADDRESS", help="Join a running Dask cluster."),
-)
 
 
 def _policy(name: str, default: str, help: str) -> Any:
@@ -121,7 +79,7 @@ _JOB_OPTIONS = (
         type=click.Choice(["csv", "parquet", "ldbc"]),
         help="Write this whatever FILE is called; ldbc: 'vertex value' lines.",
     ),
-    *_CLUSTER_OPTIONS,
+    *CLUSTER_OPTIONS,
 )
 
 
@@ -133,18 +91,7 @@ def _job_command(name: str, *options: Any) -> Callable[[Command], Command]:
             function(Job.of(values), **values)
 
         command.__doc__ = function.__doc__
-        run.command(name)(_with_options(*_JOB_OPTIONS, *options)(command))
-        return function
-
-    return decorate
-
-
-def _with_options(*options: Any) -> Callable[[Command], Command]:
-    """Give a function options, which help lists in this sequence."""
-
-    def decorate(function: Command) -> Command:
-        for option in reversed(options):
-            function = option(function)
+        run.command(name)(with_options(*_JOB_OPTIONS, *options)(command))
         return function
 
     return decorate
@@ -157,7 +104,7 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
     elif job.format == "parquet":
         raise click.UsageError("--format parquet needs a file: name it with --out")
     with (
-        _client(job.workers, job.threads, job.scheduler) as client,
+        cluster_client(job.workers, job.threads, job.scheduler) as client,
         job.graph(client) as graph,
     ):
         if typed := arguments.get("source"):
@@ -303,7 +250,7 @@ _plain_command("core", "Find the core numbers of an undirected graph.", dg.core_
     show_default=True,
     help="The official block; everything; a summary for people.",
 )
-@_with_options(*_CLUSTER_OPTIONS)
+@with_options(*CLUSTER_OPTIONS)
 def graph500(
     scale: int,
     no_validate: bool,
@@ -314,7 +261,7 @@ def graph500(
     **options: Any,
 ) -> None:
     """Run the Graph500 benchmark; exit code 1 if a result is not valid."""
-    with _client(workers, threads, scheduler) as client:
+    with cluster_client(workers, threads, scheduler) as client:
         report = dg.graph500.run(scale, validate=not no_validate, client=client, **options)
     if form == "json":
         click.echo(json.dumps(report.to_dict(), indent=2))
@@ -347,8 +294,8 @@ def generate(
     write_frame(edges, out)
 
 
-for add in (add_placement, add_topology):
-    add(cli, _client, _with_options(*_CLUSTER_OPTIONS))
+for group in (placement, topology):
+    cli.add_command(group)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -11,10 +11,11 @@ import pandas as pd
 
 import dgraph as dg
 from dgraph.build.rhizomes import ALLOCATIONS
+from dgraph.cli_cluster import CLUSTER_OPTIONS, cluster_client, with_options
 from dgraph.placement.resolve import NAMED
 from dgraph.topology import Topology
 
-__all__ = ["PLACEMENT_OPTIONS", "add_placement"]
+__all__ = ["PLACEMENT_OPTIONS", "placement"]
 
 #: What ``dgraph run`` may be told of it.
 PLACEMENT_OPTIONS = (
@@ -38,72 +39,6 @@ PLACEMENT_OPTIONS = (
         help="Where the parts go.",
     ),
 )
-
-
-def add_placement(
-    cli: click.Group, clients: Callable[..., Any], cluster_options: Callable[[Any], Any]
-) -> None:
-    """Add the commands to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-    clients : callable
-        A context manager that yields a client of (workers, threads, scheduler).
-    cluster_options : decorator
-        Gives a command these three options.
-    """
-
-    @cli.group()
-    def placement() -> None:
-        """Say what placements of a graph come to."""
-
-    @placement.command()
-    @click.argument("edges")
-    @click.option(
-        "--only",
-        "names",
-        callback=_names,
-        help=f"Of {','.join(NAMED)}; default: all there are.",
-    )
-    @click.option(
-        "--fanouts",
-        callback=_fanouts,
-        metavar="X1,X2,..",
-        help="Virtual slots, leaf first: 4,4.",
-    )
-    @click.option(
-        "--topology", "file", metavar="FILE", help="A domain tree over virtual slots."
-    )
-    @click.option("--directed", is_flag=True, default=None, help="Edges have a direction.")
-    @click.option("--measure", is_flag=True, help="Run BFS and PageRank; bytes by level.")
-    @cluster_options
-    def compare(
-        edges: str,
-        names: list[str],
-        fanouts: Topology | None,
-        file: str | None,
-        directed: bool | None,
-        measure: bool,
-        **cluster: Any,
-    ) -> None:
-        """Build the graph of EDGES with one placement after the other; show the figures."""
-        if fanouts is not None and file is not None:
-            raise click.UsageError(
-                "--fanouts and --topology both say what the tree is: drop one"
-            )
-        tree = fanouts if file is None else Topology.read(file)
-        with clients(**cluster) as client:
-            found = dg.placement.compare(
-                edges,
-                names,
-                topology=tree,
-                directed=directed,
-                measure=_measures() if measure else None,
-                client=client,
-            )
-        with pd.option_context("display.width", 200, "display.max_columns", None):
-            click.echo(found.to_string(index=False, float_format="{:.4g}".format))
 
 
 def _measures() -> dict[str, Callable[[dg.Graph], Any]]:
@@ -135,3 +70,52 @@ def _fanouts(
         raise click.BadParameter(
             f"expected numbers of at least 1 such as 4,4, not {value!r}"
         ) from None
+
+
+@click.group()
+def placement() -> None:
+    """Say what placements of a graph come to."""
+
+
+@placement.command()
+@click.argument("edges")
+@click.option(
+    "--only",
+    "names",
+    callback=_names,
+    help=f"Of {','.join(NAMED)}; default: all there are.",
+)
+@click.option(
+    "--fanouts",
+    callback=_fanouts,
+    metavar="X1,X2,..",
+    help="Virtual slots, leaf first: 4,4.",
+)
+@click.option("--topology", "file", metavar="FILE", help="A domain tree over virtual slots.")
+@click.option("--directed", is_flag=True, default=None, help="Edges have a direction.")
+@click.option("--measure", is_flag=True, help="Run BFS and PageRank; bytes by level.")
+@with_options(*CLUSTER_OPTIONS)
+def compare(
+    edges: str,
+    names: list[str],
+    fanouts: Topology | None,
+    file: str | None,
+    directed: bool | None,
+    measure: bool,
+    **cluster: Any,
+) -> None:
+    """Build the graph of EDGES with one placement after the other; show the figures."""
+    if fanouts is not None and file is not None:
+        raise click.UsageError("--fanouts and --topology both say what the tree is: drop one")
+    tree = fanouts if file is None else Topology.read(file)
+    with cluster_client(**cluster) as client:
+        found = dg.placement.compare(
+            edges,
+            names,
+            topology=tree,
+            directed=directed,
+            measure=_measures() if measure else None,
+            client=client,
+        )
+    with pd.option_context("display.width", 200, "display.max_columns", None):
+        click.echo(found.to_string(index=False, float_format="{:.4g}".format))

@@ -44,7 +44,8 @@ LAYERS = [
     "graph500",
     "__init__",
     "job",
-    "cli_messages cli_placement cli_topology",
+    "cli_cluster cli_messages",
+    "cli_placement cli_topology",
     "cli demo __main__",
 ]
 

@@ -1,0 +1,68 @@
+"""Which cluster a command works on: the options, and the client that they name."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+import dgraph as dg
+from dgraph.clients import LOCAL
+
+__all__ = ["CLUSTER_OPTIONS", "Command", "cluster_client", "with_options"]
+
+Command = Callable[..., None]
+
+CLUSTER_OPTIONS = (
+    click.option("--workers", type=click.IntRange(1), help="Worker processes; default: none."),
+    click.option("--threads", type=click.IntRange(1), help="Threads of each worker."),
+    click.option("--scheduler", metavar="ADDRESS", help="Join a running Dask cluster."),
+)
+
+
+@contextlib.contextmanager
+def cluster_client(
+    workers: int | None, threads: int | None, scheduler: str | None
+) -> Iterator[Any]:
+    """Yield a client of the cluster that the options name, closed afterwards."""
+    from distributed import Client, LocalCluster
+
+    if click.get_current_context().find_root().params["mpi"]:
+        if workers is not None or scheduler is not None:
+            raise click.UsageError("--mpi makes the ranks workers: drop --workers, --scheduler")
+        yield dg.mpi.start()
+        return
+    if scheduler is not None:
+        if workers is not None or threads is not None:
+            raise click.UsageError("--scheduler joins a cluster: drop --workers, --threads")
+        try:
+            joined = Client(scheduler, timeout="20s")
+        except ValueError:
+            raise click.UsageError(
+                f"--scheduler must be an address such as tcp://host:8786, not {scheduler!r}"
+            ) from None
+        with joined as client:
+            yield client
+        return
+    cluster = LocalCluster(
+        n_workers=workers or 1,
+        threads_per_worker=threads or (1 if workers else None),
+        processes=workers is not None,
+        memory_limit=0,
+        dashboard_address=LOCAL,
+    )
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+def with_options(*options: Any) -> Callable[[Command], Command]:
+    """Give a function options, which help lists in this sequence."""
+
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
