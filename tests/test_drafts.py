@@ -154,7 +154,7 @@ def test_hierarchy_finds_the_blocks_on_many_slots_as_on_one(
 
 
 @given(
-    st.integers(2, 60),
+    st.integers(0, 60),
     st.lists(st.tuples(st.integers(0, 59), st.integers(0, 59)), max_size=150),
     st.sampled_from([[2], [3], [2, 2], [1, 3, 2]]),
     st.sampled_from([1, 2]),
@@ -163,7 +163,8 @@ def test_hierarchy_finds_the_blocks_on_many_slots_as_on_one(
 def test_slots_cut_a_graph_as_one_does(
     n: int, edges: list[tuple[int, int]], fanouts: list[int], threads: int
 ) -> None:
-    ends = np.array(edges, np.int32).reshape(-1, 2) % n
+    ends = np.array(edges, np.int32).reshape(-1, 2) % max(n, 1)
+    ends = ends[: len(ends) * (n > 0)]
     count = np.ones(len(ends), np.int32)
     q = make_quotient(ends[:, 0], ends[:, 1], count, 1 + np.arange(n) % 3)
     tree = Topology.from_fanouts(fanouts)

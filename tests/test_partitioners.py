@@ -32,7 +32,9 @@ from tests.clusters import asynchronously, cluster
 from tests.reference import PlainGraph
 from tests.strategies import Spread, spread_graphs
 
-NAMES = ["hash", "chunk", "2d", "hierarchy", "metis", "fennel", "xtree", "adp", "topox"]
+NAMES = [
+    "hash", "chunk", "2d", "hierarchy", "metis", "fennel", "xtree", "adp", "topox", "auto"
+]  # fmt: skip
 HIERARCHIES = [
     Hierarchy(),
     Hierarchy(refine=0, eps=0.0),
@@ -168,7 +170,7 @@ def test_grown_trees_are_connected_and_counted(
     tree = {
         int(r): int(t) for own, ranks, _, _ in results for t, r in zip(own, ranks, strict=True)
     }
-    members = results[0][2]
+    members = next((members for own, _, members, _ in results if own.size), [])
     ends = [end for result in results for end in result[3]]
     for number, size in enumerate(members):
         inside = {r for r, t in tree.items() if t == number}

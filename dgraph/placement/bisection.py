@@ -163,7 +163,7 @@ def _pick(
     q: Quotient, found: list[NDArray[np.int8]], fraction: float, share: float
 ) -> NDArray[np.int8]:
     """Return the best of several bisections."""
-    if len(found) == 1:
+    if len(found) == 1 or q.n == 0:
         return found[0]
     row = np.repeat(np.arange(q.n), np.diff(q.offsets))
     cuts = [int(q.weights[side[row] != side[q.targets]].sum()) for side in found]
@@ -183,6 +183,8 @@ def _part(q: Quotient, kept: Array) -> Quotient:
 
 def bisect(q: Quotient, fraction: float, share: float, seed: int) -> NDArray[np.int8]:
     """Return side 0 or 1 of each vertex; side 0 has about this fraction of the mass."""
+    if q.n == 0:
+        return np.zeros(0, np.int8)
     total = int(q.mass.sum())
     goal = round(total * fraction)
     rows = (q.offsets, q.targets, q.weights, q.mass)
