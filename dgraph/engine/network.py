@@ -98,7 +98,7 @@ class Network:
         return self.ground.topology.level(slots[:, None], slots[None, :])
 
     def choose(
-        self, kind: str, backwards: bool, messages: int, width: float, vertices: int
+        self, kind: str, backwards: bool | None, messages: int, width: float, vertices: int
     ) -> str:
         """Return the routing of a superstep: what is asked for, or the cheapest.
 
@@ -106,8 +106,8 @@ class Network:
         ----------
         kind : str
             "votes" if there is nothing but votes.
-        backwards : bool
-            Whether it is a broadcast.
+        backwards : bool or None
+            Whether it is a broadcast; None: both at once.
         messages : int
             About how many there will be in all; every slot must say the same.
         width : float

@@ -242,7 +242,7 @@ class Router:
         marked = numbers.placed[:0] if marks is None else numbers.take_marked(marks, shard)
         width = sum(some.dtype.itemsize for some in values)
         figure = self._figure("changes")
-        name = self.network.choose("changes", True, figure, 4.0 + width, int(bases[-1]))
+        name = self.network.choose("changes", None, figure, 4.0 + width, int(bases[-1]))
         ways = await self._agreement.ways(shard, name)
         ballot = self._with_figure(ballot, "changes", changed.size + marked.size)
         before = self._straight.changed(shard, changed, width)
