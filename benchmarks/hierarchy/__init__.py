@@ -1,1 +1,22 @@
-"""What the communication hierarchy gains: one command, tables and plots."""
+"""What the communication hierarchy gains: ``python -m benchmarks.hierarchy --help``.
+
+==============  ============================================================================
+figure          shows
+==============  ============================================================================
+split           Fig. 1: computation, exchange inside and between domains, waiting
+teps            Fig. 4: BFS, traversed edges per second by routing
+traffic         Fig. 7: frames and bytes between domains, beside aml
+scaling         Fig. 8: BFS on more and more slots
+real            Fig. 9: six algorithms on two real graphs
+ablation        aml, + hierarchy, + combining, + dynamic buffers
+auto            "auto" beside the best fixed routing, on four machines
+virtual         BFS and PageRank on thousands of slots of described machines
+links           `topology.simulate` beside traffic on the emulated network
+walls           wall time on the emulated network: Figs. 1, 4 and the ablation, measured
+==============  ============================================================================
+
+Frames, messages and bytes are always counted, by the engine on virtual slots (``lab``) or from
+the whole graph (``counting``, the same to the last byte). Times are "modelled" or "simulated"
+(`dgraph.topology.simulate` of these frames) unless they are measured on the emulated network,
+which needs root and the folder of its script (``netlab``).
+"""

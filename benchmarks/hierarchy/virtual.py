@@ -42,7 +42,7 @@ _FANOUTS = {"tianhe": (1, 8, 8, 16), "cloud": (1, 2, 16, 32)}
 
 @dataclass(frozen=True)
 class Simulation:
-    """A line of the table; `seconds` is simulated."""
+    """A line of the table; `seconds` is simulated, and `far_share` is of all bytes."""
 
     machine: str
     algorithm: str
@@ -51,6 +51,7 @@ class Simulation:
     supersteps: int
     far_frames: int
     far_bytes: int
+    far_share: float
     bottleneck: str
     seconds: float
 
@@ -114,22 +115,23 @@ def _simulated(
 ) -> Simulation:
     assert counter.network is not None
     topology = counter.network.ground.topology
-    seconds, supersteps, far = 0.0, 0, np.zeros(3, np.int64)
+    seconds, supersteps, sent = 0.0, 0, np.zeros((3, topology.height + 1), np.int64)
     waits: dict[str, float] = {}
     for step in counter.steps(steps):
         found = simulate(topology, traffic_of(counter, step), machine)
         seconds += times * (found.seconds + STAGE * len(found.stages))
         supersteps += times
-        far += times * by_level(topology, [step])[:, -1]
+        sent += times * by_level(topology, [step])
         for took, wait in zip(found.stages, found.bottlenecks, strict=True):
             what = f"{wait.kind} {wait.level}" if wait.level else wait.kind
             waits[what] = waits.get(what, 0.0) + took
     worst = max(waits, key=lambda what: waits[what])
     name, algorithm, routing = names
+    share = float(sent[2, -1] / max(sent[2].sum(), 1))
+    far = int(sent[0, -1]), int(sent[2, -1])
     return Simulation(
-        name, algorithm, topology.slots, routing, supersteps, int(far[0]), int(far[2]), worst,
-        seconds,
-    )  # fmt: skip
+        name, algorithm, topology.slots, routing, supersteps, *far, share, worst, seconds
+    )
 
 
 def traffic_of(counter: Counter, step: Step) -> Iterator[Traffic]:

@@ -1,0 +1,103 @@
+"""Run by `netlab.on_workers` in slot 0: times algorithms over every routing, taking turns.
+
+A worker with one thread runs in each slot. What is measured is ``runs[-1]``: the wall time of
+the supersteps, and where it went. Routings take turns, so that a neighbour who takes the
+processor falls on all alike; figures are medians over the turns, the first one left out.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import dask
+from distributed import Client
+
+import dgraph as dg
+
+__all__ = ["main", "measure"]
+
+#: Where the scheduler of the emulated network listens.
+SCHEDULER = "tcp://10.199.1.1:8786"
+
+#: Seconds of the probe for each pair; searches whose medians count.
+PROBE = 0.2
+
+
+def measure(client: Client, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the costs that were probed, and a row for each algorithm and routing."""
+    hosts = wanted["hosts"]
+    probe = dg.topology.probe(client, topology=hosts, keep=False, seconds=PROBE)
+    edges = dg.generate.kronecker(wanted["scale"], weights=True)
+    rows = []
+    with dg.from_edges(edges, topology=hosts, weight="weight", client=client) as g:
+        height = g.topology.height
+        alpha, beta = probe.costs(height)
+        latency = probe.latencies(height)
+        cost = {"alpha": alpha, "beta": beta, "latency": latency}
+        sources = [int(key) for key in dg.graph500.search_keys(g, k=wanted["turns"], seed=1)]
+        first = dg.bfs(g, sources[0])
+        edges_reached = int(dg.graph500.traversed_edges(g, first))
+        for algorithm in wanted["algorithms"]:
+            runs: dict[str, list[Any]] = {name: [] for name in wanted["ways"]}
+            for turn in range(wanted["turns"] + 1):
+                for name, options in wanted["ways"].items():
+                    with dask.config.set({"dgraph.cost": cost, **options}):
+                        call(g, algorithm, sources[max(turn - 1, 0)])
+                    runs[name] += [g.runs[-1]] * (turn > 0)
+            rows += [_row(algorithm, name, some, cost) for name, some in runs.items()]
+    return {"cost": cost, "height": height, "reached": edges_reached, "rows": rows}
+
+
+def call(g: Any, algorithm: str, source: int) -> Any:
+    """Run an algorithm once."""
+    options: dict[str, dict[str, Any]] = {
+        "bfs": {"source": source},
+        "sssp": {"source": source},
+        "pagerank": {"max_iter": 10, "tol": None},
+        "betweenness_centrality": {"sources": [source]},
+        "cdlp": {"max_iter": 5},
+    }
+    return getattr(dg, algorithm)(g, **options.get(algorithm, {}))
+
+
+def _row(algorithm: str, name: str, runs: list[Any], cost: Mapping[str, Any]) -> dict[str, Any]:
+    middle = sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]
+    steps = middle.steps[~middle.steps["stage"].isin(["routes", "output"])]
+    far = len(cost["alpha"]) - 1
+    exchange = near = 0.0
+    for _, step in steps.iterrows():
+        work = [
+            a * step[f"frames_{level}"] + b * step[f"bytes_{level}"]
+            for level, (a, b) in enumerate(zip(cost["alpha"], cost["beta"], strict=True))
+        ]
+        exchange += step["exchange"]
+        near += step["exchange"] * (sum(work[:far]) / sum(work) if sum(work) else 0.0)
+    return {
+        "algorithm": algorithm,
+        "routing": name,
+        "seconds": statistics.median(run.seconds for run in runs),
+        "least": min(run.seconds for run in runs),
+        "supersteps": middle.supersteps,
+        "far_frames": int(steps[f"frames_{far}"].sum()),
+        "far_bytes": int(steps[f"bytes_{far}"].sum()),
+        "computation": float(steps["computation"].sum()),
+        "near": near,
+        "far": exchange - near,
+        "waiting": float(steps["waiting"].sum()),
+    }
+
+
+def main() -> None:
+    """Measure what the first argument says, and print it."""
+    wanted = json.loads(sys.argv[1])
+    with Client(SCHEDULER, set_as_default=False) as client, client.as_current():
+        client.wait_for_workers(wanted["slots"], timeout=120)
+        print(json.dumps(measure(client, wanted)))
+
+
+if __name__ == "__main__":
+    main()

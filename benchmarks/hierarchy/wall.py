@@ -1,0 +1,137 @@
+"""Wall time on the emulated network: the figures of which nothing is modelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import dask
+
+from benchmarks.hierarchy.evidence import TIME, Bench
+from benchmarks.hierarchy.netlab import Netlab
+from benchmarks.hierarchy.patterns import compare
+from benchmarks.hierarchy.tables import Plot, Table
+
+__all__ = ["links", "walls"]
+
+ROUTINGS = ("direct", "aml", "rail", "monitor", "tree", "auto")
+
+#: What BFS over "auto" has to reach: of the wall time over direct, and over aml.
+DIRECT, AML = 0.6, 0.8
+
+#: Simulated and seen may differ by this part.
+CLOSE = 0.3
+
+
+def links(bench: Bench) -> Iterator[Table]:
+    """Hold what is simulated beside what is seen on the network, for patterns of traffic."""
+    title = "traffic on the emulated network: seen, and simulated"
+    if bench.asked.netlab is None:
+        yield _skipped("links", title, bench.asked.reason)
+        return
+    rows = compare(bench.asked.netlab, bench.asked.turns)
+    near = sum(abs(row["ratio"] - 1) <= CLOSE for row in rows)
+    notes = [f"within {CLOSE:.0%}: {near} of {len(rows)}; seen is a median, least the fastest"]
+    yield Table("links", title, rows, notes)
+
+
+def walls(bench: Bench) -> Iterator[Table]:
+    """Figs. 1 and 4, the ablation and auto, measured."""
+    titles = {
+        "wall": "wall time by routing on the emulated network (s)",
+        "wall_ablation": "aml, and what each step adds, on the emulated network",
+    }
+    netlab = bench.asked.netlab
+    if netlab is None:
+        for name, title in titles.items():
+            yield _skipped(name, title, bench.asked.reason)
+        return
+    ways: dict[str, Any] = {name: {"dgraph.routing": name} for name in ROUTINGS}
+    steps = _steps()
+    bench.say("a cluster of 8 workers on the emulated network")
+    found = _measure(
+        netlab,
+        json.dumps(
+            {
+                "hosts": netlab.hosts,
+                "slots": netlab.slots,
+                "scale": bench.asked.netlab_scale,
+                "turns": bench.asked.turns,
+                "algorithms": ["bfs", "sssp", "pagerank"],
+                "ways": ways | steps,
+            }
+        ),
+    )
+    rows = [row for row in found["rows"] if row["routing"] in ways]
+    for row in rows:
+        if row["algorithm"] == "bfs":
+            row["teps"] = found["reached"] / row["seconds"]
+    plot = Plot("routing", "computation,near,far,waiting", "algorithm", "stack")
+    yield Table("wall", titles["wall"], rows, _judged(rows), plot)
+    yield Table("wall_ablation", titles["wall_ablation"], _gains(found["rows"], steps))
+
+
+@cache
+def _measure(netlab: Netlab, wanted: str) -> Any:
+    return netlab.on_workers("benchmarks.hierarchy.driver", wanted, timeout=1800)
+
+
+def _steps() -> dict[str, dict[str, Any]]:
+    """Return the steps of the ablation; without dynamic buffers if the engine has none."""
+    static = {"dgraph.buffers": "static"} if _has_buffers() else {}
+    steps: dict[str, dict[str, Any]] = {
+        "aml, nothing combined": {"dgraph.routing": "aml", "dgraph.combine": False, **static},
+        "+ hierarchy": {"dgraph.routing": "auto", "dgraph.combine": False, **static},
+        "+ combining": {"dgraph.routing": "auto", "dgraph.combine": True, **static},
+    }
+    if _has_buffers():
+        steps["+ dynamic buffers"] = {"dgraph.routing": "auto", "dgraph.buffers": "dynamic"}
+    return steps
+
+
+def _has_buffers() -> bool:
+    return dask.config.get("dgraph.buffers", None) is not None
+
+
+def _gains(rows: list[Any], steps: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for algorithm in dict.fromkeys(row["algorithm"] for row in rows):
+        before = None
+        for step in steps:
+            (row,) = (r for r in rows if (r["algorithm"], r["routing"]) == (algorithm, step))
+            gain = before / row["seconds"] if before else 1.0
+            before = row["seconds"]
+            found.append(
+                {
+                    "algorithm": algorithm,
+                    "step": step,
+                    "seconds": before,
+                    "gain": gain,
+                    "far_frames": row["far_frames"],
+                    "far_bytes": row["far_bytes"],
+                }
+            )
+        if "+ dynamic buffers" not in steps:
+            found.append({"algorithm": algorithm, "step": "+ dynamic buffers"})
+    return found
+
+
+def _judged(rows: list[Any]) -> list[str]:
+    notes = []
+    for algorithm in dict.fromkeys(row["algorithm"] for row in rows):
+        times = {r["routing"]: r["seconds"] for r in rows if r["algorithm"] == algorithm}
+        mine = times.pop("auto")
+        best = min(times, key=lambda routing: times[routing])
+        notes.append(
+            f"{algorithm}: auto takes {mine / times[best]:.2f} of the best fixed routing "
+            f"({best}; target {TIME}), {mine / times['direct']:.2f} of direct, "
+            f"{mine / times['aml']:.2f} of aml"
+        )
+    notes.append(f"targets for bfs: {DIRECT} of direct and {AML} of aml")
+    return notes
+
+
+def _skipped(name: str, title: str, reason: str) -> Table:
+    return Table(name, title, [], [f"skipped: {reason}"])
