@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from benchmarks.hierarchy import exchanges
+from benchmarks.hierarchy import evidence, exchanges
+from benchmarks.hierarchy.__main__ import main
 from benchmarks.hierarchy.counting import Counter, by_level
 from benchmarks.hierarchy.world import make_world
 from dgraph.algorithms.bfs import bfs_slot
@@ -72,7 +76,8 @@ def test_what_is_counted_is_what_the_engine_sends(shape: Any, dealt: bool) -> No
     shards = build(GRAPH, topology.slots, owner)
     world = make_world(SOURCE, TARGET, topology.slots, owner)
     assert (world.n, world.edges) == (GRAPH.n, len(GRAPH.source))
-    for routing in ("straight", *(ROUTINGS if dealt else ("rail", "monitor"))):
+    few = topology.slots > 8 or not dealt
+    for routing in ("straight", *(("rail", "tree") if few else ROUTINGS)):
         sent = recorded(shards, network(topology, routing), topology)
         counter = Counter(world, network(topology, routing))
         steps = list(counter.steps(exchanges.bfs(world, 3)))
@@ -94,3 +99,36 @@ def test_latency_passes_once_for_all_frames_of_a_stage() -> None:
     for name in ("direct", "aml", "rail", "monitor"):
         assert 1e-2 <= seconds(name, (0, 1e-2)) < 1.1e-2
     assert seconds("direct", ()) > 0.12  # else each of the frames takes it
+
+
+@pytest.mark.limit(280)
+def test_the_command_prints_and_writes_every_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "ALGORITHMS", ("bfs", "cdlp"))
+    monkeypatch.setattr(evidence, "SETTINGS", ("far 100", "links"))
+    monkeypatch.setattr(evidence, "FANOUTS", (4, 4))
+    arguments = ["--scale", "6", "--slots", "8,32", "--netlab", "/nowhere"]
+    result = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    tables = {each["name"]: each for each in json.loads((tmp_path / "tables.json").read_text())}
+    assert list(tables) == [
+        *("fig1_split", "fig4_teps", "fig7_traffic", "fig8_scaling", "fig9_real", "ablation"),
+        *("auto", "virtual", "virtual_full", "links", "wall", "wall_ablation"),
+    ]
+    skipped = {name for name, each in tables.items() if not each["rows"]}
+    assert skipped == {"links", "wall", "wall_ablation"}
+    for name, each in tables.items():
+        assert f"{name}: {each['title']}" in result.output
+        assert (tmp_path / f"{name}.csv").exists() is (name not in skipped)
+    assert "skipped: there is no /nowhere/netlab.py" in result.output
+    assert "target of auto" in result.output
+    assert "missed" not in result.output
+    assert all(row["auto/best"] <= evidence.TIME for row in tables["auto"]["rows"])
+    for name in ("fig8_scaling", "virtual", "virtual_full"):
+        assert "simulated" in tables[name]["title"]
+
+
+def test_the_command_says_what_it_does_not_know() -> None:
+    for wrong in (["--only", "fig99"], ["--slots", "many"]):
+        assert CliRunner().invoke(main, wrong).exit_code == 2

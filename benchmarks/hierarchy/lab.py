@@ -189,7 +189,7 @@ class Watched:
         return total
 
     def traffic(self, far: bool = True) -> Iterator[Traffic]:
-        """Yield each stage, with frames that only carry votes; not far: without the top level's."""
+        """Yield each stage, with frames for votes only; not far: without the top level's."""
         slots = self.topology.slots
         for stage in self.stages:
             source, target, _, size = stage.rows.T
