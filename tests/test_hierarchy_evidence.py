@@ -52,6 +52,7 @@ def recorded(shards: list[Shard], network: Network | None, topology: Topology) -
     first = GRAPH.ids.take(GRAPH.by_rank[3:4])
 
     async def program(ctx: Context, shard: Shard) -> None:
+        ctx.companions = ()  # no slot acts for others, as in processes of their own
         await bfs_slot(ctx, shard, first)
         await pagerank_slot(ctx, shard, max_iter=2, tol=None)
 

@@ -286,6 +286,7 @@ class Lab:
         program, *options = self._program(algorithm)
 
         async def watch(ctx: Context, shard: Shard) -> None:
+            ctx.companions = ()  # as if each slot were a process: none acts for others
             await program(ctx, shard, *options)
             ctx.close()
 
