@@ -122,7 +122,7 @@ class Network:
             return "tree"
         if kind == "votes" and not spread:
             return "direct"
-        size = 1 << int(messages).bit_length()
+        size = 1 << max(int(1.414 * messages).bit_length() - 1, 0)  # the nearest power of 2
         key = backwards, size, width, vertices
         name = self._chosen.get(key)
         if name is None:
