@@ -126,7 +126,8 @@ class Network:
         key = backwards, size, width, vertices
         name = self._chosen.get(key)
         if name is None:
-            load = Load(size, width, vertices, spread)
+            # if one process has all slots they are virtual: frames count as between processes
+            load = Load(size, width, vertices, always=True)
             flat = self.ground.topology.height < 2
             names = CANDIDATES[:-1] if flat else CANDIDATES
             name = cheapest(names, backwards, self.ground, self._cost, load)
