@@ -218,7 +218,9 @@ class PeerLinks:
                 poll = Poll(self._waker)
                 ready = missing | unsent
             poll.update(ready, missing, unsent)
-            ready = self._with_stalled(poll.wait(), unsent)
+            ready = poll.wait()
+            if unsent:
+                ready = self._with_stalled(ready, unsent)
             if poll.idle:
                 self._idle(superstep, {channel.peer for channel in missing | unsent})
 
@@ -257,7 +259,7 @@ class PeerLinks:
                 self._ahead[channel] = bundle
 
     def _with_stalled(
-        self, ready: list[Channel], unsent: Collection[Channel]
+        self, ready: Collection[Channel], unsent: Collection[Channel]
     ) -> Collection[Channel]:
         """Add those that wait for a buffer, of which others may have given back some."""
         stalled = [channel for channel in unsent if self._outboxes[channel].is_stalled]

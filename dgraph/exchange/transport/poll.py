@@ -122,8 +122,9 @@ class Poll:
         """Look out for what these channels still have to receive and to send."""
         for channel in channels:
             descriptor = channel.descriptor
-            is_sending = channel in unsent and (channel.held > 0 or descriptor in (None, LOOK))
-            events = select.POLLIN * (channel in missing) | select.POLLOUT * is_sending
+            events = select.POLLIN * (channel in missing)
+            if channel in unsent and (channel.held > 0 or descriptor in (None, LOOK)):
+                events |= select.POLLOUT
             if descriptor is None or descriptor == LOOK:
                 some = self._woken if descriptor is None else self._looked
                 (some.add if events else some.discard)(channel)

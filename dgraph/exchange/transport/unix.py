@@ -73,8 +73,12 @@ class UnixChannel:
 
     def send(self, buffers: Sequence[memoryview]) -> bool:
         """Send a bundle, or begin to; return whether all of it is gone."""
-        self._unsent += buffers
-        self.held += sum([buffer.nbytes for buffer in buffers])
+        if len(buffers) == 1 and not self._unsent:
+            self._unsent = [buffers[0]]
+            self.held = buffers[0].nbytes
+        else:
+            self._unsent += buffers
+            self.held += sum([buffer.nbytes for buffer in buffers])
         return self.flush()
 
     def offer(self, buffers: list[memoryview]) -> list[memoryview]:
@@ -108,7 +112,7 @@ class UnixChannel:
                 else:
                     sent = self._socket.sendmsg(self._unsent[:MOST_BUFFERS])
                 self.held -= sent
-                self._unsent = _after(self._unsent, sent)
+                self._unsent = _after(self._unsent, sent) if self.held else []
         except BlockingIOError:
             return False
         except OSError:  # closed; what the other end said before is still to be received
