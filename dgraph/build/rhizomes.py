@@ -205,9 +205,9 @@ def nearness(topology: Topology) -> NDArray[np.int32]:
     --------
     >>> nearness(Topology.from_fanouts([2, 2]))
     array([[0, 1, 2, 3],
-           [1, 0, 3, 2],
+           [1, 0, 2, 3],
            [2, 3, 0, 1],
-           [3, 2, 1, 0]], dtype=int32)
+           [3, 2, 0, 1]], dtype=int32)
     """
     slots = topology.slots
     near = np.empty((slots, slots), np.int32)
