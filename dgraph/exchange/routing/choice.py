@@ -14,7 +14,6 @@ N M / (N + M) are left. All slots come to the same choice, for the arithmetic is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -102,8 +101,9 @@ def measured(height: int) -> CostModel:
     return CostModel(alpha[: height + 1], beta[: height + 1])
 
 
+@lru_cache(maxsize=1024)  # the next run asks the same
 def cheapest(
-    names: Iterable[str], backwards: bool | None, ground: Ground, cost: CostModel, load: Load
+    names: tuple[str, ...], backwards: bool | None, ground: Ground, cost: CostModel, load: Load
 ) -> str:
     """Return the name of the best routing; None: for a superstep that goes both ways.
 
