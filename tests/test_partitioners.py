@@ -170,7 +170,7 @@ def test_grown_trees_are_connected_and_counted(
     tree = {
         int(r): int(t) for own, ranks, _, _ in results for t, r in zip(own, ranks, strict=True)
     }
-    members = next((members for own, _, members, _ in results if own.size), [])
+    members: list[int] = next((members for own, _, members, _ in results if own.size), [])
     ends = [end for result in results for end in result[3]]
     for number, size in enumerate(members):
         inside = {r for r, t in tree.items() if t == number}
