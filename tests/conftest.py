@@ -26,6 +26,10 @@ LIMIT = 120
 #: Seconds that what a test started may take to end after it.
 GRACE = 5
 
+if threading.current_thread() is threading.main_thread():
+    # pytest-xdist's workers ignore it, which tests of Ctrl-C and their child processes inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("ci" if IN_CI else "default")

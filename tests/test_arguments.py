@@ -169,7 +169,9 @@ def test_slots_and_virtual_slots_are_not_for_one_graph(client: Client) -> None:
 
 
 def test_the_docstring_names_every_placement() -> None:
-    told = (dg.from_edges.__doc__ or "").partition("placement :")[2].partition("topology :")[0]
+    told = (
+        (dg.from_edges.__doc__ or "").partition("placement :")[2].partition("rhizome_max :")[0]
+    )
     assert re.findall('"(.*?)"', told) == [*NAMED]
 
 

@@ -562,7 +562,7 @@ def spoil(g: dg.Graph, key: Any) -> Any:
 @pytest.fixture
 def main(client: Client, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
     """Return the command, on the cluster of these tests."""
-    monkeypatch.setattr("dgraph.cli._client", lambda *options: nullcontext(client))
+    monkeypatch.setattr("dgraph.cli.cluster_client", lambda *options: nullcontext(client))
     return lambda line: _main(["graph500", *line.split()])
 
 

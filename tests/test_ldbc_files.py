@@ -66,7 +66,7 @@ def same_cluster(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         with client.as_current():
             yield client
 
-    monkeypatch.setattr("dgraph.cli._client", current)
+    monkeypatch.setattr("dgraph.cli.cluster_client", current)
 
 
 def run(kernel: str, *arguments: object) -> None:
