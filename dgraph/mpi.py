@@ -62,6 +62,10 @@ GOODBYE = 30
 #: fail for one reason, and the first that speaks ends the others.
 TURN, LAST_TURN = 0.5, 5.0
 
+#: Seconds in which a launcher passes on what a rank has written: it drops the rest of it when
+#: that rank has ended all.
+PASSED_ON = 0.2
+
 #: Keys of Dask's configuration by which users say what is logged.
 LOGGING = {"logging", "logging-file-config"}
 
@@ -313,8 +317,15 @@ def _aborting(ranks: Ranks) -> Iterator[None]:
         yield
     except Exception:
         time.sleep(min(TURN * max(ranks.rank - 2, 0), LAST_TURN))
-        traceback.print_exc()
-        ranks.abort()
+        _abort(ranks, traceback.format_exc())
+
+
+def _abort(ranks: Ranks, reason: str) -> None:
+    """Say why, and end all ranks when the launcher has passed it on."""
+    sys.stderr.write(reason)
+    sys.stderr.flush()
+    time.sleep(PASSED_ON)
+    ranks.abort()
 
 
 def _part(ranks: Ranks, world: World | None, seconds: float = float("inf")) -> bool:
@@ -332,5 +343,4 @@ def _end(ranks: Ranks, world: World | None, client: Client) -> None:
     with contextlib.suppress(Exception):
         client.close(timeout=END)
     if not _part(ranks, world, END):
-        sys.stderr.write(f"dgraph: not all ranks have ended within {END} s of the program\n")
-        ranks.abort()
+        _abort(ranks, f"dgraph: not all ranks have ended within {END} s of the program\n")
