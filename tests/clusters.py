@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Worker
 
 T = TypeVar("T")
 
@@ -17,6 +17,7 @@ LOCAL = "127.0.0.1:0"
 @contextmanager
 def cluster(workers: int, threads: int = 1, processes: bool = True) -> Iterator[Client]:
     """Yield a client of a cluster of its own."""
+    of_others = set(Worker._initialized_clients)
     with (
         LocalCluster(
             n_workers=workers,
@@ -27,7 +28,13 @@ def cluster(workers: int, threads: int = 1, processes: bool = True) -> Iterator[
         ) as started,
         Client(started, set_as_default=False) as client,
     ):
+        mine = client.scheduler
         yield client
+        # Tasks of a worker in this process make its client the default one. While another
+        # such worker lives it outlives its cluster, and fails whoever computes after this.
+        for left in set(Worker._initialized_clients) - of_others:
+            if left.scheduler and mine and left.scheduler.address == mine.address:
+                left.close()
 
 
 def asynchronously(work: Callable[[Client], Awaitable[T]]) -> T:
