@@ -7,16 +7,16 @@ graph is a :class:`Census`, and from that the bytes of a shard follow.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from dask.delayed import delayed
 from distributed import Client
-from numpy.typing import NDArray
 
 from dgraph.arguments import slot_counts
+from dgraph.build.rhizomes import Rhizomes
+from dgraph.census import Census, shard_bytes
 from dgraph.clients import find_client, look_and_make
 from dgraph.edges.chunk import ChunkSpec, EdgeChunk, make_chunk
 from dgraph.edges.inputs import EdgeInput, edge_input
@@ -26,14 +26,10 @@ from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.vertex_inputs import VertexInput
 from dgraph.engine.members import find_members
 from dgraph.errors import OptionError
-from dgraph.shard import number_dtype
 from dgraph.sketch import Sketch
 from dgraph.vertices.ids import Codes, Ids, IntIds
 
-__all__ = ["Census", "by_slot", "estimate", "shard_bytes"]
-
-#: Groups of proxies start at multiples of this.
-ALIGNED = 64
+__all__ = ["by_slot", "estimate"]
 
 #: Sketches that one task merges.
 TOGETHER = 16
@@ -49,6 +45,9 @@ def estimate(
     vertices: Any = None,
     duplicates: str = "min",
     self_loops: str = "keep",
+    rhizome_max: int | None = None,
+    rhizome_allocation: str = "random",
+    rhizome_cutoff: int | None = None,
     slots: int | None = None,
     virtual_slots: int | None = None,
     client: Client | None = None,
@@ -61,8 +60,8 @@ def estimate(
         Numbers of vertices and edges, ``(1_000, 20_000)`` or ``{"vertices": 1_000, "edges":
         20_000}``, give an upper bound: what a graph with int64 ids needs in which all degrees
         are alike.
-    source, target, weight, directed, vertices, duplicates, self_loops, slots, virtual_slots, \
-client
+    source, target, weight, directed, vertices, duplicates, self_loops, rhizome_max, \
+rhizome_allocation, rhizome_cutoff, slots, virtual_slots, client
         As in `from_edges`. With counts, any `weight` means float64 weights.
 
     Returns
@@ -77,11 +76,16 @@ client
     out within some percent, for placements that scatter neighbours, such as "degree" and
     "hash"; others need less. While the graph is built, up to three times as much is in use.
 
+    Algorithms keep some of what they work out, see `Graph.memory_usage`. Most need whole rows;
+    if heavy rows are split, the first that does puts the graph together beside the split one,
+    which takes as much again as the estimate without `rhizome_max` says.
+
     Examples
     --------
     >>> estimate((2**20, 2**24), slots=2).to_dict()
     {0: 90177544, 1: 90177544}
     """
+    rhizomes = Rhizomes(rhizome_max, rhizome_allocation, rhizome_cutoff)
     slot_counts(slots, virtual_slots)
     client = find_client(client)
     counts = _counts(edges_or_counts)
@@ -99,13 +103,15 @@ client
         count = sum(len(member.slots) for member in members)
         if found is None:
             assert counts is not None
-            census = Census.of_counts(*counts, weighted=bool(weight))
-            return by_slot([shard_bytes(census, count, bool(directed))] * count)
-        sketch, dtype = await _read(client, found)
-        census = Census.of_sketch(
-            sketch, dtype, found.weighted, duplicates == "keep", self_loops == "drop"
-        )
-        return by_slot([shard_bytes(census, count, found.directed)] * count)
+            way = bool(directed)
+            census = Census.of_counts(*counts, weighted=bool(weight), directed=way)
+        else:
+            way = found.directed
+            kept, loopless = duplicates == "keep", self_loops == "drop"
+            census = Census.of_sketch(
+                *await _read(client, found), found.weighted, kept, loopless, way
+            )
+        return by_slot([shard_bytes(census, count, way, rhizomes)] * count)
 
     sizes: pd.Series[int] = look_and_make(client, look, estimated)
     return sizes
@@ -174,97 +180,6 @@ def _merge(
     return Sketch.merge_all(sketches), [each for some in receipts for each in some]
 
 
-@dataclass(frozen=True, slots=True)
-class Census:
-    """The figures of a graph that decide how large its shards are.
-
-    Parameters
-    ----------
-    vertices, edges, loops : float
-        After the policies; `loops` are counted in `edges`.
-    id_bytes, weight_bytes : float
-        Bytes of one id, and of one weight (0: unweighted).
-    neighbours : array
-        Distinct neighbours of each vertex of a sample.
-
-    Examples
-    --------
-    >>> Census.of_counts(30, 75).neighbours
-    array([5.])
-    """
-
-    vertices: float
-    edges: float
-    loops: float
-    id_bytes: float
-    weight_bytes: int
-    neighbours: NDArray[Any]
-
-    @classmethod
-    def of_counts(cls, vertices: int, edges: int, weighted: bool = False) -> Self:
-        """Make a census of two numbers: int64 ids, and all degrees the same.
-
-        Uneven degrees need fewer proxies, so this is an upper bound.
-        """
-        mean = 2 * edges / max(vertices, 1)
-        return cls(vertices, edges, 0, 8, 8 * weighted, np.array([mean]))
-
-    @classmethod
-    def of_sketch(
-        cls, sketch: Sketch, dtype: str, weighted: bool, parallels: bool, loopless: bool
-    ) -> Self:
-        """Make a census of what a sketch saw.
-
-        Parameters
-        ----------
-        sketch : Sketch
-        dtype : str
-            Of the ids.
-        weighted : bool
-        parallels, loopless : bool
-            Whether parallel edges are kept, and loops dropped.
-        """
-        if parallels:
-            edges, loops = float(sketch.rows), float(sketch.loops)
-        else:
-            edges = sketch.edges.keys
-            loops = float(sketch.edges.rows[:, 1].sum()) * 2**sketch.edges.level
-        if loopless:
-            edges, loops = edges - loops, 0.0
-        sizes = sketch.sizes.rows[:, 1] if dtype == "str" else [np.dtype(dtype).itemsize]
-        return cls(
-            vertices=sketch.ends.keys,
-            edges=edges,
-            loops=loops,
-            id_bytes=float(np.mean(sizes)) if len(sizes) else 0.0,
-            weight_bytes=(8 if sketch.wide else 4) if weighted else 0,
-            neighbours=sketch.neighbours,
-        )
-
-
-def shard_bytes(census: Census, slots: int, directed: bool) -> float:
-    """Return the bytes of one of so many shards, if the owners of vertices are random.
-
-    Examples
-    --------
-    >>> round(shard_bytes(Census.of_counts(2**20, 2**24), 2, directed=False) / 2**20)
-    86
-    """
-    number = number_dtype(int(census.vertices)).itemsize
-    masters = census.vertices / slots
-    # A vertex has a proxy on each other slot that owns one of its neighbours.
-    reached = 1 - (1 - 1 / slots) ** census.neighbours
-    proxies = masters * (slots - 1) * float(reached.mean()) if len(reached) else 0.0
-    rank = number * _local_size(masters, proxies, slots)
-    order_and_ids = (number + census.id_bytes) * masters
-    dictionary = (number + census.id_bytes) * masters
-    routes = 4 * proxies
-    rows = 2 if directed else 1
-    entries = (2 * census.edges - (0 if directed else census.loops)) / slots
-    adjacency = 8 * rows * (masters + 1) + (4 + census.weight_bytes) * entries
-    return rank + order_and_ids + dictionary + routes + adjacency
-
-
 def by_slot(sizes: Sequence[float]) -> pd.Series[int]:
     """Return bytes by slot.
 
@@ -273,12 +188,3 @@ def by_slot(sizes: Sequence[float]) -> pd.Series[int]:
     """
     index = pd.RangeIndex(len(sizes), name="slot")
     return pd.Series([round(size) for size in sizes], index, np.int64, name="bytes")
-
-
-def _local_size(masters: float, proxies: float, slots: int) -> float:
-    """Return the length of an array over local ids: groups start at multiples of ALIGNED."""
-    if slots == 1 or proxies == 0:
-        return masters
-    group = proxies / (slots - 1)
-    blocks = np.ceil(masters / ALIGNED) + (slots - 2) * np.ceil(group / ALIGNED)
-    return float(blocks * ALIGNED + group)

@@ -8,6 +8,7 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+import numpy as np
 import pandas as pd
 from dask.utils import format_bytes
 
@@ -19,7 +20,7 @@ from dgraph.estimate import by_slot
 from dgraph.facts import Facts
 from dgraph.figures import Figures, Placed
 from dgraph.home import Home
-from dgraph.listing import arcs_slot, degrees_slot, edges_slot, vertices_slot
+from dgraph.listing import arcs_slot, degrees_slot, edges_slot, kept_slot, vertices_slot
 from dgraph.results import VERTEX, collect, listing, meta_of, table
 from dgraph.store import save
 from dgraph.tables import Table, html
@@ -126,15 +127,30 @@ class Graph:
         """A record for each run of an algorithm, the latest to end last: a list."""
         return Runs(self._home.runs)
 
-    def memory_usage(self) -> pd.Series[int]:
+    def memory_usage(self, *, kept: bool = False) -> pd.Series[int]:
         """Return the bytes that each slot holds.
+
+        Parameters
+        ----------
+        kept : bool
+            Count what algorithms have kept for their next runs as well: rows by weight, ways of
+            messages, arrays to work in, and whole rows beside split ones (`rhizome_max`).
 
         Returns
         -------
         pandas Series
-            int64, indexed by slot.
+            int64, indexed by slot; with `kept` and an asynchronous client an awaitable of it.
         """
-        return by_slot(self._facts.bytes)
+        if not kept:
+            return by_slot(self._facts.bytes)
+
+        async def count() -> pd.Series[int]:
+            more = await self._home.ask("memory usage", kept_slot)
+            return by_slot(np.add(self._facts.bytes, more).tolist())
+
+        self._home.check()
+        sizes: pd.Series[int] = call(self._home.client, count)
+        return sizes
 
     def vertices(self) -> DataFrame:
         """List the vertices.

@@ -17,9 +17,10 @@ from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain, to_frame
 from dgraph.engine.context import Context
 from dgraph.shard import Adjacency, Shard, Split
+from dgraph.shard.kept import kept_bytes
 from dgraph.vertices.ids import Ids, concat_ids, ids_from_columns
 
-__all__ = ["arcs_slot", "degrees_slot", "edges_slot", "vertices_slot"]
+__all__ = ["arcs_slot", "degrees_slot", "edges_slot", "kept_slot", "vertices_slot"]
 
 Array = NDArray[Any]
 
@@ -27,6 +28,11 @@ Array = NDArray[Any]
 async def vertices_slot(ctx: Context, shard: Shard) -> pd.DataFrame:
     """List the vertices."""
     return await to_frame(ctx, shard, {})
+
+
+async def kept_slot(ctx: Context, shard: Shard) -> int:
+    """Count the bytes that algorithms keep beside the graph."""
+    return kept_bytes(shard)
 
 
 async def degrees_slot(ctx: Context, shard: Shard) -> dict[str, Column]:

@@ -22,13 +22,16 @@ from numpy.typing import NDArray
 from dgraph.vertices.hash import hash_ints
 from dgraph.vertices.ids import Ids, StringIds
 
-__all__ = ["Sample", "Sketch"]
+__all__ = ["IN", "OUT", "Sample", "Sketch"]
 
 Words = NDArray[np.uint64]
 
 #: Rows of a sample at most. Of a graph of mean degree 32 they are the edges of 4,000 vertices,
 #: which tell the number of vertices to 2 % (one standard deviation).
 MOST = 1 << 17
+
+#: In which rows of a vertex an edge stands.
+IN, OUT = 1, 2
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -42,6 +45,8 @@ class Sample:
     level : int
         One key in ``2**level`` is sampled.
     rows : uint64 array of shape (m, columns)
+    count : int64 array of length m
+        How often the table has each row.
 
     Examples
     --------
@@ -53,26 +58,32 @@ class Sample:
 
     level: int
     rows: Words
+    count: NDArray[np.int64]
 
     @classmethod
     def of(cls, *columns: Words) -> Self:
         """Sample a table; its first column is the hash."""
         level = max(0, (len(columns[0]) - 1) // MOST).bit_length()
         keep = _is_sampled(columns[0], level)
-        return cls(level, np.stack([column[keep] for column in columns], axis=1))._distinct()
+        rows = np.stack([column[keep] for column in columns], axis=1)
+        return cls._distinct(level, rows, np.ones(len(rows), np.int64))
 
     def merge(self, other: Self) -> Self:
         """Return the sample of both tables."""
         level = max(self.level, other.level)
         rows = np.concatenate([self.rows, other.rows])
-        return type(self)(level, rows[_is_sampled(rows[:, 0], level)])._distinct()
+        count = np.concatenate([self.count, other.count])
+        keep = _is_sampled(rows[:, 0], level)
+        return self._distinct(level, rows[keep], count[keep])
 
-    def _distinct(self) -> Self:
-        level, rows = self.level, _distinct_rows(self.rows)
+    @classmethod
+    def _distinct(cls, level: int, rows: Words, count: NDArray[np.int64]) -> Self:
+        rows, count = _distinct_rows(rows, count)
         while len(rows) > MOST and len(np.unique(rows[:, 0])) > 1:
             level += 1
-            rows = rows[_is_sampled(rows[:, 0], level)]
-        return type(self)(level, rows)
+            keep = _is_sampled(rows[:, 0], level)
+            rows, count = rows[keep], count[keep]
+        return cls(level, rows, count)
 
     @property
     def keys(self) -> float:
@@ -80,17 +91,20 @@ class Sample:
         return float(len(np.unique(self.rows[:, 0])) * 2**self.level)
 
 
-def _distinct_rows(rows: Words) -> Words:
-    """Return each row once, ascending.
+def _distinct_rows(rows: Words, count: NDArray[np.int64]) -> tuple[Words, NDArray[np.int64]]:
+    """Return each row once, ascending, and the sum of its counts.
 
-    >>> _distinct_rows(np.array([[2, 1], [1, 5], [2, 1]], np.uint64))
-    array([[1, 5],
-           [2, 1]], dtype=uint64)
+    >>> _distinct_rows(np.array([[2, 1], [1, 5], [2, 1]], np.uint64), np.array([1, 2, 3]))
+    (array([[1, 5],
+           [2, 1]], dtype=uint64), array([2, 4]))
     """
-    rows = rows[np.lexsort(rows.T[::-1])]  # ten times as fast as numpy.unique(axis=0)
+    ascending = np.lexsort(rows.T[::-1])  # ten times as fast as numpy.unique(axis=0)
+    rows = rows[ascending]
     new = np.ones(len(rows), np.bool_)
     new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return rows[new]
+    total = np.cumsum(np.append(0, count[ascending]))
+    starts = np.append(np.flatnonzero(new), len(rows))
+    return rows[new], np.diff(total[starts])
 
 
 def _is_sampled(hashes: Words, level: int) -> NDArray[np.bool_]:
@@ -108,9 +122,10 @@ class Sketch:
     wide : bool
         Whether some weight needs float64.
     edges : Sample
-        Rows (edge, 1 if it is a loop).
+        Rows (edge, source, target); of an undirected edge the lower hash first.
     ends : Sample
-        Rows (vertex, neighbour); a vertex without neighbours is its own.
+        Rows (vertex, neighbour, way), a row for each entry of the rows of the vertex: IN (or
+        undirected) and OUT; a vertex that was declared is its own neighbour, by no WAY.
     sizes : Sample
         Rows (vertex, bytes of its id).
     """
@@ -140,14 +155,15 @@ class Sketch:
         loop = near == far
         low, high = (near, far) if directed else (np.minimum(near, far), np.maximum(near, far))
         both, other = np.concatenate([near, far]), np.concatenate([far, near])
+        way = np.repeat(np.array([OUT if directed else IN, IN], np.uint64), len(loop))
         sizes = np.concatenate([_sizes(source), _sizes(target)])
         narrow = weight is None or bool((weight.astype(np.float32) == weight).all())
         return cls(
             rows=len(loop),
             loops=int(loop.sum()),
             wide=not narrow,
-            edges=Sample.of(hash_ints(low * _ODD + high), loop.astype(np.uint64)),
-            ends=Sample.of(both, other),
+            edges=Sample.of(hash_ints(low * _ODD + high), low, high),
+            ends=Sample.of(both, other, way),
             sizes=Sample.of(both, sizes),
         )
 
@@ -160,8 +176,8 @@ class Sketch:
             rows=0,
             loops=0,
             wide=False,
-            edges=Sample.of(none, none),
-            ends=Sample.of(hashes, hashes),
+            edges=Sample.of(none, none, none),
+            ends=Sample.of(hashes, hashes, np.zeros(len(hashes), np.uint64)),
             sizes=Sample.of(hashes, _sizes(ids)),
         )
 
@@ -182,11 +198,10 @@ class Sketch:
         return reduce(cls.merge, sketches)
 
     @property
-    def neighbours(self) -> NDArray[np.int64]:
-        """Distinct neighbours of each sampled vertex."""
-        rows = self.ends.rows
-        _, vertex = np.unique(rows[:, 0], return_inverse=True)
-        return np.bincount(vertex, weights=rows[:, 0] != rows[:, 1]).astype(np.int64)
+    def loops_distinct(self) -> float:
+        """Estimate how many loops there are, parallel ones counted once."""
+        _, low, high = self.edges.rows.T
+        return float((low == high).sum()) * 2.0**self.edges.level
 
 
 def _sizes(ids: Ids) -> Words:

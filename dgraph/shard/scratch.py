@@ -45,6 +45,6 @@ class Scratch:
         self._free.setdefault((array.size, array.dtype), []).append(array)
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays that nobody has borrowed."""
-        return sum(array.nbytes for free in self._free.values() for array in free)
+    def arrays(self) -> list[Array]:
+        """The arrays that nobody has borrowed."""
+        return [array for free in list(self._free.values()) for array in list(free)]

@@ -173,12 +173,11 @@ class Shard:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of the arrays of the graph, without what is derived from them."""
         edges = sum(
             rows.nbytes + (0 if split is None else split.nbytes)
             for rows, split in self.families
         )
         routes = sum(some.nbytes for some in self.shared)
         numbers = self.rank.nbytes + self.order.nbytes + self.ids.nbytes
-        derived = sum(int(some.nbytes) for some in self.derived.values())
-        return edges + routes + numbers + self.dictionary.nbytes + derived
+        return edges + routes + numbers + self.dictionary.nbytes
