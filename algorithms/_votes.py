@@ -8,7 +8,8 @@
 
 The labels are dealt to the slots by a hash, so no slot sees all labels of a heavy vertex. In
 the first round each neighbour has a label of its own: where parallel edges lie in one piece, a
-piece knows all votes for its labels, and its best goes to the owner at once.
+piece knows all votes for its labels, and its best goes to the owner at once. Of a piece without
+parallel edges that is the smallest label.
 """
 
 from __future__ import annotations
@@ -68,9 +69,10 @@ class Votes:
         first : bool
             Whether every vertex still has its own.
         """
-        counted = [self._count(*some, label) for some in self._rows]
+        alone = first and self._alone
+        counted = [self._count(*some, label, alone) for some in self._rows]
         vertex, labels, counts = (np.concatenate(some) for some in zip(*counted, strict=True))
-        if first and self._alone:
+        if alone:
             by_vertex = np.argsort(vertex, kind="stable")
             came: Sequence[Array] = [x[by_vertex] for x in (vertex, labels, counts)]
         else:
@@ -85,14 +87,17 @@ class Votes:
         return masters[changed], labels[changed]
 
     def _count(
-        self, placed: Array, chosen: Array, rows: Adjacency, label: Array
+        self, placed: Array, chosen: Array, rows: Adjacency, label: Array, alone: bool
     ) -> tuple[Array, Array, Array]:
-        """Count the labels in some rows: vertex, label, count."""
+        """Count the labels in some rows: vertex, label, count; `alone`: the first round's."""
+        targets = rows.targets.view(np.uint32)
+        if alone and not any_parallel(rows.offsets, targets, chosen):
+            some, labels = least_labels(label, rows.offsets, targets, chosen)
+            return placed[some], labels, np.ones(labels.size, np.int64)
         room = int((rows.offsets[chosen + 1] - rows.offsets[chosen]).sum())
         at, labels = np.empty(room, np.int32), np.empty(room, label.dtype)
         counts = np.empty(room, np.int64)
         count = _count_by_sorting if self._counters is None else count_labels
-        targets = rows.targets.view(np.uint32)
         found = count(label, rows.offsets, targets, chosen, self._counters, at, labels, counts)
         return placed[at[:found]], labels[:found], counts[:found]
 
@@ -127,6 +132,37 @@ def _home(labels: Array, slots: int) -> Array:
     """Return the slot that adds up the votes for each label."""
     mixed = labels.astype(np.uint64) * _MIX
     return ((mixed >> np.uint64(32)) * np.uint64(slots)) >> np.uint64(32)
+
+
+@nb.njit(nogil=True, cache=True)
+def any_parallel(offsets, targets, chosen):  # type: ignore[no-untyped-def]
+    """Return whether there are parallel edges in a chosen row: such stand together."""
+    same = 0
+    for v in chosen:
+        for j in range(offsets[v] + 1, offsets[v + 1]):
+            same += targets[j - 1] == targets[j]
+    return same > 0
+
+
+@nb.njit(nogil=True, cache=True)
+def least_labels(label, offsets, targets, chosen):  # type: ignore[no-untyped-def]
+    """Return which of the chosen rows are not empty, and the smallest label in each of these.
+
+    >>> offsets, targets = np.array([0, 2, 2, 3]), np.array([1, 2, 0], np.uint32)
+    >>> least_labels(np.array([5, 4, 3]), offsets, targets, np.array([0, 1, 2]))
+    (array([0, 2], dtype=int32), array([3, 5]))
+    """
+    at, labels, found = np.empty(chosen.size, np.int32), np.empty(chosen.size, label.dtype), 0
+    for i in range(chosen.size):
+        begin, end = offsets[chosen[i]], offsets[chosen[i] + 1]
+        if begin == end:
+            continue
+        least = label[targets[begin]]
+        for j in range(begin + 1, end):
+            least = min(least, label[targets[j]])
+        at[found], labels[found] = i, least
+        found += 1
+    return at[:found], labels[:found]
 
 
 @nb.njit(nogil=True, cache=True)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from dgraph.errors import OptionError
 
-__all__ = ["FORMATS", "check_output", "print_lines", "write_frame"]
+__all__ = ["FORMATS", "check_output", "print_lines", "write_frame", "write_whole"]
 
 #: LDBC Graphalytics' word for vertices that were not reached by a search.
 UNREACHED = 2**63 - 1
@@ -63,10 +63,15 @@ def write_frame(frame: Any, path: str | os.PathLike[str], form: str | None = Non
     check_output(path, form)
     path = Path(path)
     write = FORMATS[form or path.suffix[1:]]
+    write_whole(path, lambda file: write(frame, file))
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Let `write` write a file, which is there whole or not at all."""
     handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            write(frame, file)
+            write(file)
         os.chmod(beside, 0o666 & ~_umask())
         os.replace(beside, path)
     except BaseException:

@@ -525,13 +525,47 @@ def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[:4] == ["placement", "seconds", "cut_top", "cut"]
     assert [row.split()[0] for row in rows] == ["hash", "hierarchy"]
+    picture = tmp_path / "compared.svg"
+    split = ["--only", "hash", "--rhizome-max", "4", "--plot", str(picture)]
+    assert _main([*command, *split]) == 0
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[:3] for row in rows][1] == ["hash", "+", "rhizomes"]
+    assert b"<svg" in picture.read_bytes()
     for wrong in (
         ["--only", "best"],
+        ["--rhizome-max", "1"],
+        ["--plot", "compared.xlsx"],
+        ["--plot", str(tmp_path / "nowhere" / "a.png")],
         ["--fanouts", "0"],
         ["--fanouts", "2", "--topology", "x"],
     ):
         assert _main([*command, *wrong]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_rhizomes_are_compared_and_drawn(client: Client) -> None:
+    star = pd.DataFrame({"source": np.zeros(64, int), "target": np.arange(1, 65)})
+    split = {"rhizome_max": 4, "rhizome_allocation": "sources"}
+    found = dg.placement.compare(
+        star,
+        ["degree", split, {"placement": Hierarchy(), "rhizome_max": 1}],
+        topology=TREE,
+        measure={"rank": lambda g: dg.pagerank(g, max_iter=2, tol=None)},
+        client=client,
+    )
+    assert found["placement"].tolist() == ["degree", "degree + rhizomes 4", "hierarchy"]
+    assert found["split"].tolist() == [0, 1, 0]
+    assert found["parts"].tolist() == [0, 4, 0]
+    assert found["edge_balance"][1] < 1.1 < found["edge_balance"][0]
+    assert found["cut_top"][1] < found["cut_top"][0]
+    assert (found["build_seconds"] >= found["seconds"]).all()
+    drawn = dg.placement.plot(found)
+    assert drawn[-1].get_title() == "bytes of rank, by level"
+    wide = drawn[1].patches
+    assert [bar.get_width() for bar in wide] == found["edge_balance"].tolist()
+    for wrong in ({"rhizome_max": 4, "slots": 2}, {"rhizome_max": 0}, {"placement": "best"}):
+        with pytest.raises(ValueError, match="expected"):
+            dg.placement.compare(star, [wrong], client=client)
 
 
 def test_comparing_measures_what_is_asked(client: Client) -> None:

@@ -34,7 +34,8 @@ SSSP, betweenness, strong components, cores, triangles, clustering and vertex pr
 rows together on the owners when they first run.
 
 `assign` says where a placement would put vertices, `refine` where those of a graph would cost
-less, `compare` sets placements side by side. No placement changes any result.
+less, `compare` sets placements side by side, with rhizomes too, and `plot` draws that. No
+placement changes any result.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from dgraph.placement.frame import Frame
 from dgraph.placement.hash import Hash
 from dgraph.placement.hierarchy import Hierarchy
 from dgraph.placement.metis import Metis
+from dgraph.placement.plot import plot
 from dgraph.placement.resolve import resolve
 from dgraph.placement.topox import TopoX
 from dgraph.placement.trees import core_trees
@@ -78,6 +80,7 @@ __all__ = [
     "assign",
     "compare",
     "core_trees",
+    "plot",
     "refine",
     "resolve",
 ]

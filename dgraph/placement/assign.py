@@ -110,6 +110,7 @@ def build_graph(
     topology: Topology | None,
     client: Client,
     options: dict[str, Any],
+    policies: Policies | None = None,
 ) -> Any:
     """Build a graph on virtual slots; an awaitable of it if the client is asynchronous."""
     if slots is None and topology is not None:
@@ -126,7 +127,8 @@ def build_graph(
         home = await find_home(client, None, slots, topology)
         inputs, placed, seconds = found
         chosen = settled(strategy, home.topology)
-        return Graph(home, await ingest(home, inputs, Policies(), chosen, placed, seconds))
+        rules = policies or Policies()
+        return Graph(home, await ingest(home, inputs, rules, chosen, placed, seconds))
 
     return look_and_make(client, look, make)
 

@@ -3,20 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 from distributed import Client
 
-from dgraph.build.strategy import name_of
+from dgraph.build.rhizomes import Rhizomes
+from dgraph.build.strategy import EdgeStrategy, Strategy, name_of
 from dgraph.clients import find_client
 from dgraph.errors import OptionError
 from dgraph.graph import Graph
 from dgraph.placement.assign import build_graph
 from dgraph.placement.resolve import resolve
+from dgraph.policies import Policies
 from dgraph.topology import Topology
 
 __all__ = ["compare"]
+
+#: Options of `dgraph.from_edges` that lay a graph out, and what they are called here.
+_OPTIONS = {
+    "rhizome_max": "most",
+    "rhizome_allocation": "allocation",
+    "rhizome_cutoff": "cutoff",
+}
+
+
+class _Layout(NamedTuple):
+    """A strategy, and how heavy vertices are split over it."""
+
+    strategy: Strategy | EdgeStrategy
+    rhizomes: Rhizomes
+
+    @classmethod
+    def of(cls, entry: Any) -> Self:
+        """Return what an entry of the list of placements means.
+
+        >>> _Layout.of({"placement": "hash", "rhizome_max": 8}).name
+        'hash + rhizomes 8'
+        """
+        if not isinstance(entry, Mapping):
+            return cls(resolve(entry), Rhizomes(None))
+        if unknown := [name for name in entry if name not in ("placement", *_OPTIONS)]:
+            raise OptionError(
+                f"expected a placement as a mapping to have the options placement, "
+                f"{', '.join(_OPTIONS)}, got {unknown[0]!r}"[:200]
+            )
+        options = {_OPTIONS[name]: value for name, value in entry.items() if name in _OPTIONS}
+        strategy = resolve(entry.get("placement", "degree"))
+        return cls(strategy, Rhizomes(**{"most": None, **options}))
+
+    @property
+    def name(self) -> str:
+        """What the row is called."""
+        name = name_of(self.strategy)
+        return name if self.rhizomes.off else f"{name} + rhizomes {self.rhizomes.most}"
 
 
 def compare(
@@ -38,7 +78,10 @@ def compare(
     ----------
     edges, source, target, directed, vertices
         As in `dgraph.from_edges`. A lazy collection is computed once for each placement.
-    placements : list of str, objects of `dgraph.placement`, or frames
+    placements : list
+        Names, objects of `dgraph.placement`, or frames; or, to split heavy vertices as well,
+        options of `dgraph.from_edges` as a mapping: placement, rhizome_max,
+        rhizome_allocation, rhizome_cutoff.
     topology : Topology, optional
         The domain tree over virtual slots. Default: that of the cluster.
     slots : int, optional
@@ -54,28 +97,34 @@ def compare(
         A row for each placement: placement; seconds (what the placement takes beside a build);
         cut_top (edges across the top level); cut (edges between slots, a list by level);
         replication (slots on which a vertex occurs, mean); vertex_balance, edge_balance
-        (largest / mean); cost (sum over cut edges of 1, 10, 100, ... by level). For each name
-        in `measure`: NAME_seconds, NAME_frames, NAME_bytes, the last two lists by level.
+        (largest / mean); cost (sum over cut edges of 1, 10, 100, ... by level); build_seconds
+        (what the whole build took); split, parts (heavy vertices that are split, and in how
+        many parts they lie). For each name in `measure`: NAME_seconds, NAME_frames, NAME_bytes,
+        the last two lists by level. `plot` draws it.
 
     Examples
     --------
     >>> import dgraph as dg
     >>> tree = dg.topology.Topology.from_fanouts([2, 2])
-    >>> found = compare(dg.generate.grid(8, 8), ["hash", "hierarchy"], topology=tree)
+    >>> ways = ["hash", "hierarchy", {"placement": "hierarchy", "rhizome_max": 4}]
+    >>> found = compare(dg.generate.grid(8, 8), ways, topology=tree)
     >>> found["cut_top"][1] < found["cut_top"][0]
     np.True_
+    >>> found["placement"].tolist()
+    ['hash', 'hierarchy', 'hierarchy + rhizomes 4']
     """
     client = find_client(client)
     if client.asynchronous:
         raise OptionError("compare waits for what it measures: give it a synchronous client")
-    strategies = [resolve(placement) for placement in placements]
+    layouts = [_Layout.of(entry) for entry in placements]
     options = {"directed": directed, "vertices": vertices}
     rows = []
-    for strategy in strategies:
+    for layout in layouts:
+        policies = Policies(rhizomes=layout.rhizomes)
         with build_graph(
-            edges, strategy, source, target, slots, topology, client, options
+            edges, layout.strategy, source, target, slots, topology, client, options, policies
         ) as graph:
-            rows.append({"placement": name_of(strategy), **_figures(graph)})
+            rows.append({"placement": layout.name, **_figures(graph)})
             for name, run in (measure or {}).items():
                 run(graph)
                 record = graph.runs[-1]
@@ -95,4 +144,7 @@ def _figures(graph: Graph) -> dict[str, Any]:
         "vertex_balance": figures.vertex_balance,
         "edge_balance": figures.edge_balance,
         "cost": figures.cost,
+        "build_seconds": sum(seconds[phase] for phase in ("inspect", "absorb", "build")),
+        "split": figures.split,
+        "parts": figures.parts,
     }
