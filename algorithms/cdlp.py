@@ -174,7 +174,9 @@ def find_changes(rows, label, awake, first, keys, counters, changed, new):  # ty
             if votes == 0:
                 continue
             best = label[v]
-            if first and back == back_end and all_differ(out, begin, end):
+            if votes == 1:  # as many vertices have: no need to count
+                best = label[out[begin] if end > begin else into[back]]
+            elif first and back == back_end and all_differ(out, begin, end):
                 best = smallest(label, out, begin, end)
             elif (
                 first

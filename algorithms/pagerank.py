@@ -199,7 +199,7 @@ async def _add_pieces(
     sums = np.zeros(split.vertices.size, np.int64)
     pull_pieces(rows_of(split.rows), split.rows.weights if weighted else None, shares, sums)
     vertices, found = await from_pieces(ctx, shard, split, sums, "sum")
-    extra[:] = 0
+    extra[split.heavy] = 0  # all others are and stay 0
     add_to(extra, vertices, found)
 
 
