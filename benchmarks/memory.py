@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+import pyarrow as pa
 
 __all__ = ["Seen", "probe"]
 
@@ -146,6 +147,7 @@ def main(path: str, vertices: int, slots: int) -> None:
         edges = dg.read_edges(path)
         dg.from_edges(edges.partitions[0].head(1000), **options).close()
         gc.collect()
+        pa.default_memory_pool().release_unused()
         _say()
         sys.stdin.readline()
         graph = dg.from_edges(edges, **options)

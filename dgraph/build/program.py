@@ -103,6 +103,7 @@ async def build(
     edges = [chunk for chunk in chunks if isinstance(chunk, EdgeChunk) and len(chunk.source)]
     vertices = [chunk for chunk in chunks if isinstance(chunk, VertexChunk)]
     chunks.clear()
+    give_back(sum(chunk.nbytes for chunk in edges))  # what reading them has left behind
     number = number_sparse if spec.low is None else number_dense
     numbering = await number(ctx, edges, vertices, spec)
     phases.begin("meeting")

@@ -152,7 +152,7 @@ class Plugin(WorkerPlugin):
             If this worker does not hold it.
         """
         if spec.holds == "chunks":
-            chunks = list(self.chunks.belonging_to(spec.graph).values())
+            chunks = self.chunks.take(spec.graph)  # each goes as soon as it is used up
             return {slot: chunks[at :: len(slots)] for at, slot in enumerate(slots)}
         shards = {slot: self.shards.get((spec.graph, slot)) for slot in slots}
         if any(shard is None for shard in shards.values()):

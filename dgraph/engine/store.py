@@ -47,11 +47,14 @@ class Store:
         """Return a value, None if there is none."""
         return self._values.get(name)
 
-    def belonging_to(self, graph: str) -> dict[Name, Any]:
-        """Return all values of a graph or run, in the order of their numbers."""
+    def take(self, graph: str) -> list[Any]:
+        """Return all values of a graph or run, in the order of their numbers, and drop them."""
         with self._lock:
             names = sorted(name for name in self._values if name[0] == graph)
-            return {name: self._values[name] for name in names}
+            values = [self._values[name] for name in names]
+            for name in names:
+                self._drop(name)
+            return values
 
     def drop(self, graph: str) -> None:
         """Drop all values of a graph or run."""

@@ -2,7 +2,8 @@
 
 The allocator of glibc keeps what was freed for the next array, in a heap for each thread, and
 nothing larger than 32 MiB is allocated there. So a build would hold the pieces of one stage
-while it fills the arrays of the next.
+while it fills the arrays of the next. Arrow has an allocator of its own, which keeps what was
+read of a file.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 from typing import Any
+
+import pyarrow as pa
 
 __all__ = ["give_back"]
 
@@ -30,7 +33,10 @@ def give_back(freed: int) -> None:
     --------
     >>> give_back(0)
     """
-    trim = _malloc_trim() if freed >= WORTH else None
+    if freed < WORTH:
+        return
+    pa.default_memory_pool().release_unused()
+    trim = _malloc_trim()
     if trim is not None:
         trim(0)
 
