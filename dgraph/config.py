@@ -34,7 +34,7 @@ __all__ = ["BufferOptions", "Options", "ensure_kernel_cache"]
 
 BUFFERS = ("dynamic", "static")
 ROUTINGS = ("auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree")
-TRANSPORTS = ("auto", "mpi", "unix", "comm")
+TRANSPORTS = ("auto", "mpi", "unix", "tcp", "comm")
 
 _DEFAULTS = Path(__file__).with_name("dgraph.yaml")
 _KNOWN: Mapping[str, Any] = next(dask.config.collect_yaml([str(_DEFAULTS)]))["dgraph"]
@@ -81,10 +81,11 @@ class Options:
     ----------
     routing : {"auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree"}
         The way of a message between slots; see :mod:`dgraph.exchange.routing`.
-    transport : {"auto", "mpi", "unix", "comm"}
+    transport : {"auto", "mpi", "unix", "tcp", "comm"}
         The carrier between processes: MPI between ranks of one job, Unix sockets between
-        processes of one host, Dask's comms between any. "auto" takes for each pair the first
-        of these that works, but sockets on a host with fewer cores than slots.
+        processes of one host, TCP sockets between hosts, Dask's comms between any. "auto" takes
+        for each pair the first of these that works, but sockets on a host with fewer cores than
+        slots.
     combine : bool
         Whether messages to one vertex are combined at the gateways of a routing.
     join_timeout, silence_timeout : float

@@ -37,7 +37,7 @@ from dgraph.exchange.hub import Early, Hub, Request
 from dgraph.exchange.transport import unix
 from dgraph.exchange.transport.comm import Inbox
 from dgraph.exchange.transport.links import PeerLinks, Waker
-from dgraph.exchange.transport.unix import UnixChannel
+from dgraph.exchange.transport.unix import SocketChannel
 from dgraph.shard.bits import set_bits, words
 from dgraph.topology import CostModel, Topology
 from tests.clusters import cluster
@@ -227,7 +227,7 @@ def test_a_buffer_is_encoded_before_it_is_shipped_and_not_sooner() -> None:
 # Links of several processes
 
 
-class Slow(UnixChannel):
+class Slow(SocketChannel):
     """Reads once in so many times that it may, and little; tells of stalls."""
 
     slowness = 0

@@ -27,7 +27,7 @@ from dgraph.exchange.transport.bundle import PREFIX_SIZE, encode, read_bundle, r
 from dgraph.exchange.transport.comm import Inbox, Reader
 from dgraph.exchange.transport.links import ChannelClosedError, PeerLinks, Waker
 from dgraph.exchange.transport.meeting import Meeting, can_reach, private_folder
-from dgraph.exchange.transport.unix import READ_AHEAD, UnixChannel
+from dgraph.exchange.transport.unix import READ_AHEAD, SocketChannel
 
 RUN = 7
 NO_VOTE = np.zeros(0, np.int64)
@@ -42,11 +42,11 @@ def gang(
     size: int, idle: Callable[[int, Collection[int]], None] = quiet
 ) -> Iterator[list[PeerLinks]]:
     """Yield the links of so many members with one slot each."""
-    channels: list[list[UnixChannel]] = [[] for _ in range(size)]
+    channels: list[list[SocketChannel]] = [[] for _ in range(size)]
     for one, other in itertools.combinations(range(size), 2):
         here, there = socket.socketpair()
-        channels[one].append(UnixChannel(here, other, RUN, f"member {other}"))
-        channels[other].append(UnixChannel(there, one, RUN, f"member {one}"))
+        channels[one].append(SocketChannel(here, other, RUN, f"member {other}"))
+        channels[other].append(SocketChannel(there, one, RUN, f"member {one}"))
     wakers = [Waker() for _ in range(size)]
     links = [
         PeerLinks(RUN, range(size), mine, waker, idle)
@@ -192,7 +192,7 @@ def test_frame_of_another_run_is_refused() -> None:
 
 def test_bytes_that_are_no_bundle_are_refused() -> None:
     here, there = socket.socketpair()
-    channel = UnixChannel(here, 1, RUN, "member 1")
+    channel = SocketChannel(here, 1, RUN, "member 1")
     there.sendall(b"GET / HTTP/1.1\r\n\r\n" * 3)
     with pytest.raises(ValueError, match="expected a bundle"):
         channel.receive()

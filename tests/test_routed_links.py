@@ -24,7 +24,7 @@ from dgraph.exchange.routing.ground import Ground
 from dgraph.exchange.routing.schedule import schedule
 from dgraph.exchange.routing.strategies import STRATEGIES
 from dgraph.exchange.transport.links import PeerLinks, Waker
-from dgraph.exchange.transport.unix import UnixChannel
+from dgraph.exchange.transport.unix import SocketChannel
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, set_bits, words
 from dgraph.topology import Topology
@@ -42,11 +42,11 @@ def quiet(superstep: int, waited: Collection[int]) -> None:
 def gang(owners: Sequence[int]) -> Iterator[list[PeerLinks]]:
     """Yield the links of processes that have these slots."""
     size = max(owners) + 1
-    channels: list[list[UnixChannel]] = [[] for _ in range(size)]
+    channels: list[list[SocketChannel]] = [[] for _ in range(size)]
     for one, other in itertools.combinations(range(size), 2):
         here, there = socket.socketpair()
-        channels[one].append(UnixChannel(here, other, RUN, f"member {other}"))
-        channels[other].append(UnixChannel(there, one, RUN, f"member {one}"))
+        channels[one].append(SocketChannel(here, other, RUN, f"member {other}"))
+        channels[other].append(SocketChannel(there, one, RUN, f"member {one}"))
     wakers = [Waker() for _ in range(size)]
     links = [
         PeerLinks(RUN, owners, mine, waker, quiet)

@@ -6,10 +6,10 @@ import asyncio
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed import Status, secede
 from distributed.comm.core import Comm
@@ -28,8 +28,12 @@ from dgraph.exchange.transport.comm import CommChannel, dial
 from dgraph.exchange.transport.links import Channel, PeerLinks
 from dgraph.exchange.transport.meeting import Meeting
 from dgraph.exchange.transport.mpi import MpiMeeting
+from dgraph.exchange.transport.tcp import Calls, call
 
 __all__ = ["Outcome", "host"]
+
+T = TypeVar("T")
+AnyMeeting = Meeting | MpiMeeting | Calls
 
 #: A worker looks for missing members again after this share of the time that it has waited
 #: already, but at least so often (seconds).
@@ -101,7 +105,8 @@ class _Gang:
         }
         limit = self.worker.memory_manager.memory_limit
         self.pool = Pool(find_cap(spec.options.buffers, limit))
-        self.seat = Seat(spec.token, self._reached_by("comm"), self.pool.cap)
+        callers = [other for other in self._reached_by("tcp") if other > member]
+        self.seat = Seat(spec.token, self._reached_by("comm"), self.pool.cap, callers)
         self.links: PeerLinks | None = None
         self.watch = Watch(
             self.worker,
@@ -195,19 +200,7 @@ class _Gang:
         """Connect to all other members."""
         spec = self.spec
         meetings = self._meetings()
-        dials = {
-            other: asyncio.run_coroutine_threadsafe(
-                dial(
-                    self.worker,
-                    spec.members[other].address,
-                    run=spec.run,
-                    token=spec.token,
-                    member=self.me,
-                ),
-                self.plugin.loop,
-            )
-            for other in self.seat.inboxes
-        }
+        dials = self._call(dial, self.seat.inboxes)
         try:
             self._await_all(meetings, dials)
         except BaseException:
@@ -225,6 +218,19 @@ class _Gang:
         return PeerLinks(
             self.number, owners, channels, self.seat.waker, self.watch, plans, self.pool
         )
+
+    def _call(
+        self, how: Callable[..., Coroutine[Any, Any, T]], others: Collection[int]
+    ) -> dict[int, Future[T]]:
+        """Begin to call other members, on the event loop."""
+        spec = self.spec
+        hello = {"run": spec.run, "token": spec.token, "member": self.me}
+        return {
+            other: asyncio.run_coroutine_threadsafe(
+                how(self.worker, spec.members[other].address, **hello), self.plugin.loop
+            )
+            for other in others
+        }
 
     def _network(self) -> Network | None:
         """Return how frames travel; the edges of a graph that is built go straight."""
@@ -247,20 +253,24 @@ class _Gang:
             other: name for other, name in self.names.items() if self.carriers[other] == carrier
         }
 
-    def _meetings(self) -> list[Meeting | MpiMeeting]:
+    def _meetings(self) -> list[AnyMeeting]:
         """Begin to look for the members that are reached by sockets, and by MPI."""
         spec, near, ranks = self.spec, self._reached_by("unix"), self._reached_by("mpi")
-        meetings: list[Meeting | MpiMeeting] = []
+        far = self._reached_by("tcp")
+        meetings: list[AnyMeeting] = []
         if near:
             meetings.append(Meeting(self.plugin.folder, self.number, spec.token, self.me, near))
         if ranks:
             assert self.plugin.world is not None
             numbers = {other: _rank(spec, other) for other in ranks}
             meetings.append(MpiMeeting(self.plugin.world, self.number, numbers, ranks))
+        if far:
+            made = self._call(call, [other for other in far if other < self.me])
+            meetings.append(Calls(self.number, far, made, self.seat.guests))
         return meetings
 
     def _await_all(
-        self, meetings: Sequence[Meeting | MpiMeeting], dials: Mapping[int, Future[Comm]]
+        self, meetings: Sequence[AnyMeeting], dials: Mapping[int, Future[Comm]]
     ) -> None:
         began = time.monotonic()
         while True:
@@ -290,7 +300,7 @@ class _Gang:
         return calling | silent
 
     def _give_up(
-        self, meetings: Sequence[Meeting | MpiMeeting], dials: Mapping[int, Future[Comm]]
+        self, meetings: Sequence[AnyMeeting], dials: Mapping[int, Future[Comm]]
     ) -> None:
         for meeting in meetings:
             for channel in meeting.channels.values():
@@ -328,13 +338,15 @@ def _crowded_hosts(members: Sequence[Member]) -> set[str]:
 
 
 def _carrier(here: Member, there: Member, wanted: str, crowded: Collection[str]) -> str:
-    """Return what carries frames between two members: "mpi", "unix" or "comm"."""
+    """Return what carries frames between two members: "mpi", "unix", "tcp" or "comm"."""
     is_near = here.host == there.host
     are_ranks = here.place and there.place and here.place.world == there.place.world
     is_slow = wanted == "auto" and is_near and here.host in crowded
     if are_ranks and wanted in ("auto", "mpi") and not is_slow:
         return "mpi"
-    return "unix" if is_near and wanted != "comm" else "comm"
+    if is_near and wanted not in ("comm", "tcp"):
+        return "unix"
+    return "tcp" if here.tcp and there.tcp and wanted != "comm" else "comm"
 
 
 def _rank(spec: RunSpec, member: int) -> int:

@@ -164,6 +164,11 @@ def _check_transport(spec: RunSpec) -> None:
             "dgraph.transport is 'unix', but the workers are on different hosts "
             "or cannot reach each other's sockets: use 'auto' or 'comm'"
         )
+    if spec.options.transport == "tcp" and not all(member.tcp for member in spec.members):
+        raise OptionError(
+            "dgraph.transport is 'tcp', but the workers' addresses are not all tcp://: use "
+            "'auto' or 'comm'"
+        )
     worlds = {member.place and member.place.world for member in spec.members}
     if spec.options.transport == "mpi" and (None in worlds or len(worlds) > 1):
         raise OptionError(

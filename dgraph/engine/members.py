@@ -138,7 +138,7 @@ def lay_out(
     ----------
     identities : mapping of address to {"process", "host", "threads"}
         And "place", the fields of a Place, of ranks of an MPI job; "about", what the
-        environment says.
+        environment says; "tcp", whether sockets can be taken from its comms.
     slots, virtual_slots : int, optional
         See :func:`find_members`.
 
@@ -173,6 +173,7 @@ def lay_out(
                     numbers,
                     _place(identity),
                     tuple(identity.get("about", {}).items()),
+                    bool(identity.get("tcp")),
                 )
             )
     return tuple(members)

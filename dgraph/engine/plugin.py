@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import hmac
 import os
+import socket
 import uuid
 from collections.abc import Collection
 from pathlib import Path
@@ -27,9 +28,10 @@ from dgraph.engine.records import Recorder
 from dgraph.engine.store import Store
 from dgraph.errors import GraphLostError, RunAbortedError
 from dgraph.exchange.hub import Hub
-from dgraph.exchange.transport.comm import LATER, REFUSED, Inbox, serve
+from dgraph.exchange.transport.comm import ACCEPTED, LATER, REFUSED, Inbox, serve
 from dgraph.exchange.transport.meeting import can_reach, listen, private_folder, sweep
 from dgraph.exchange.transport.poll import Waker
+from dgraph.exchange.transport.tcp import has_sockets, take_socket
 from dgraph.exchange.transport.world import World
 from dgraph.topology import host_key, whereabouts
 
@@ -53,13 +55,19 @@ class Seat:
         The members that send by a Dask comm.
     cap : int
         Of so many bytes that wait to be taken no more are read.
+    callers : collection of int
+        The members that call by TCP.
     """
 
-    def __init__(self, token: bytes, members: Collection[int], cap: int) -> None:
+    def __init__(
+        self, token: bytes, members: Collection[int], cap: int, callers: Collection[int] = ()
+    ) -> None:
         self.token = token
         self.waker = Waker()
         limit = cap // max(1, len(members))
         self.inboxes = {member: Inbox(self.waker, limit) for member in members}
+        self.guests: dict[int, socket.socket] = {}
+        self.callers = set(callers)  # that have not called yet
         self.reason: str | None = None
         self.hub: Hub | None = None
         self.recorder: Recorder | None = None
@@ -67,7 +75,8 @@ class Seat:
     def admits(self, token: bytes, member: int) -> bool:
         """Return whether a member that presents this token may send here."""
         inbox = self.inboxes.get(member)
-        return hmac.compare_digest(token, self.token) and inbox is not None and not inbox.open
+        is_due = member in self.callers or (inbox is not None and not inbox.open)
+        return hmac.compare_digest(token, self.token) and is_due
 
     def abort(self, reason: str) -> None:
         """End the run on this worker, at the latest when its slots have ended their step."""
@@ -174,6 +183,7 @@ class Plugin(WorkerPlugin):
             "door": os.fspath(self._door.path) if self._door.path else None,
             "place": None if self.world is None else tuple(self.world.place),
             "about": whereabouts(),
+            "tcp": has_sockets(self.worker.address),
         }
 
     def reach(self, door: str) -> bool:
@@ -207,7 +217,12 @@ class Plugin(WorkerPlugin):
             return LATER
         if not seat.admits(token, member):
             return REFUSED
-        await serve(comm, seat.inboxes[member])
+        if member in seat.callers:
+            seat.callers.discard(member)
+            await comm.write(ACCEPTED)
+            seat.guests[member] = await take_socket(comm)
+        else:
+            await serve(comm, seat.inboxes[member])
         return Status.dont_reply
 
 

@@ -34,6 +34,8 @@ class Member:
         Where it stands in an MPI job over which it can exchange.
     about : tuple of (str, str)
         What its environment says of where it is, see `dgraph.topology.host.whereabouts`.
+    tcp : bool
+        Whether its comms are plain TCP, of which sockets can be taken.
     """
 
     address: str
@@ -43,6 +45,7 @@ class Member:
     slots: tuple[int, ...]
     place: Place | None = None
     about: tuple[tuple[str, str], ...] = ()
+    tcp: bool = False
 
 
 @dataclass(frozen=True, slots=True)

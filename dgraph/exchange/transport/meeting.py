@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from dgraph.exchange.transport.unix import UnixChannel
+from dgraph.exchange.transport.unix import SocketChannel
 
 __all__ = ["Meeting", "can_reach", "listen", "private_folder", "sweep"]
 
@@ -61,7 +61,7 @@ class Meeting:
         self._names = names
         self._guests: list[tuple[socket.socket, bytearray]] = []
         self._listener: socket.socket | None = None
-        self.channels: dict[int, UnixChannel] = {}
+        self.channels: dict[int, SocketChannel] = {}
         if any(member > me for member in names):
             self._listener = listen(self._path(me))
 
@@ -90,7 +90,7 @@ class Meeting:
         return self._folder / f"{self._run % (1 << 64):016x}-{member}"
 
     def _add(self, sock: socket.socket, member: int) -> None:
-        self.channels[member] = UnixChannel(sock, member, self._run, self._names[member])
+        self.channels[member] = SocketChannel(sock, member, self._run, self._names[member])
 
     def _call(self, member: int) -> None:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,4 +1,8 @@
-"""A Unix socket to another process of the host: arrays are received straight into place."""
+"""A socket to another process: arrays are received straight into place.
+
+A Unix socket on the host, see :mod:`dgraph.exchange.transport.meeting`; one of TCP between
+hosts, see :mod:`dgraph.exchange.transport.tcp`.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,22 @@ from dgraph.exchange.frame import Array
 from dgraph.exchange.transport.bundle import PREFIX_SIZE, Bundle, read_bundle, read_prefix
 from dgraph.exchange.transport.poll import ChannelClosedError
 
-__all__ = ["UnixChannel"]
+__all__ = ["SocketChannel"]
 
 #: Bytes read ahead: a small bundle comes with one system call. A larger column is received
 #: straight into its array, apart from its start.
 READ_AHEAD = 1 << 16
 
-#: Bytes that the kernel is asked to buffer, so that a sender need not wait for the receiver.
+#: Bytes that the kernel is asked to buffer, so that a sender need not wait for the receiver;
+#: for TCP it knows better itself.
 KERNEL_BUFFER = 1 << 22
 
 #: The most buffers that one sendmsg takes on Linux and macOS (IOV_MAX).
 MOST_BUFFERS = 1024
 
 
-class UnixChannel:
-    """The way to another process of this host.
+class SocketChannel:
+    """The way to another process, by a stream of bytes.
 
     Parameters
     ----------
@@ -44,7 +49,7 @@ class UnixChannel:
     --------
     >>> from dgraph.exchange.frame import Frame
     >>> from dgraph.exchange.transport.bundle import encode
-    >>> here, there = [UnixChannel(end, 0, 7, "peer") for end in socket.socketpair()]
+    >>> here, there = [SocketChannel(end, 0, 7, "peer") for end in socket.socketpair()]
     >>> frame = Frame(0, 1, (np.arange(3),), 3)
     >>> here.send(encode(7, 0, [frame], np.array([5]), "sum"))
     True
@@ -58,8 +63,9 @@ class UnixChannel:
 
     def __init__(self, sock: socket.socket, peer: int, run: int, name: str) -> None:
         sock.setblocking(False)
-        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-            sock.setsockopt(socket.SOL_SOCKET, option, KERNEL_BUFFER)
+        if sock.family == socket.AF_UNIX:
+            for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                sock.setsockopt(socket.SOL_SOCKET, option, KERNEL_BUFFER)
         self.peer = peer
         self.descriptor = sock.fileno()
         self._socket = sock
