@@ -7,6 +7,7 @@ hosts, see :mod:`dgraph.exchange.transport.tcp`.
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -23,8 +24,7 @@ __all__ = ["SocketChannel"]
 #: straight into its array, apart from its start.
 READ_AHEAD = 1 << 16
 
-#: Bytes that the kernel is asked to buffer, so that a sender need not wait for the receiver;
-#: for TCP it knows better itself.
+#: Bytes that the kernel is asked to buffer, so that a sender need not wait for the receiver.
 KERNEL_BUFFER = 1 << 22
 
 #: The most buffers that one sendmsg takes on Linux and macOS (IOV_MAX).
@@ -63,9 +63,7 @@ class SocketChannel:
 
     def __init__(self, sock: socket.socket, peer: int, run: int, name: str) -> None:
         sock.setblocking(False)
-        if sock.family == socket.AF_UNIX:
-            for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-                sock.setsockopt(socket.SOL_SOCKET, option, KERNEL_BUFFER)
+        _enlarge(sock)
         self.peer = peer
         self.descriptor = sock.fileno()
         self._socket = sock
@@ -213,6 +211,21 @@ class SocketChannel:
         while self._into:
             yield None
         self._into = None
+
+
+def _enlarge(sock: socket.socket) -> None:
+    """Let the kernel buffer much, at once.
+
+    TCP begins with a window of 64 KiB and grows it by what comes in a round trip: over 20 ms
+    the first frame of 1 MiB takes five times as long as it must. Linux gives what one waits for
+    room, without an upper bound of its own as SO_RCVBUF has, and keeps it.
+    """
+    if sock.family == socket.AF_UNIX:
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            sock.setsockopt(socket.SOL_SOCKET, option, KERNEL_BUFFER)
+    elif sys.platform == "linux":
+        for size in (KERNEL_BUFFER, 1):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size)
 
 
 def _after(buffers: list[memoryview], sent: int) -> list[memoryview]:
