@@ -93,7 +93,7 @@ class _Apart(Network):
         """Return the stages, and remember of which routing they are."""
         found = self._hops.get((name, backwards))
         if found is None:
-            found = alone(self.strategy(name, bool(backwards)).stages)
+            found = alone(name, backwards, self.ground)
             self._hops[name, backwards] = found
             for hop in found:
                 self.known[id(hop)] = self._links(name, backwards, hop.stage)

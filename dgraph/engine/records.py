@@ -188,7 +188,7 @@ class Recorder:
         times: tuple[float, ...],
     ) -> tuple[list[int], tuple[float, ...]]:
         """Add a stage to those of the same superstep before it."""
-        if hop.stage == 0:
+        if hop.first:
             self._pending = [0] * len(counts), (0.0, 0.0, 0.0)
         old_counts, old_times = self._pending
         counts = [a + b for a, b in zip(counts, old_counts, strict=True)]

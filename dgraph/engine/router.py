@@ -80,7 +80,7 @@ class _Trip:
     async def exchange(self, hop: Hop, frames: Sequence[Frame]) -> list[Frame]:
         """Exchange the frames of a stage."""
         work = self._work if hop.last else HANDLING * sum([frame.count for frame in frames])
-        vote = _NO_VOTE if hop.stage else self._ballot
+        vote = self._ballot if hop.first else _NO_VOTE
         request = Request(frames, vote, self._op, work, self._stage, hop, self._before)
         self._before = None
         delivery: Delivery = await request
@@ -166,7 +166,7 @@ class Router:
         trip = _Trip(self, name, False, ballot, "sum", work, before)
         held = [Parts(placed, values)]
         for hop in trip.hops:
-            parts = _merged(held, combiner, int(bases[-1]), hop.stage == 0)
+            parts = _merged(held, combiner, int(bases[-1]), hop.first)
             frames, stay = self._send(parts, bases, hop.stage, trip)
             came = await trip.exchange(hop, frames)
             held = [stay] * bool(stay.numbers.size)
@@ -255,7 +255,7 @@ class Router:
             told = [
                 frame for branch in branches if (frame := pack_news(self.slot, branch, held))
             ]
-            parts = _merged(waiting, "or", int(bases[-1]), hop.stage == 0)
+            parts = _merged(waiting, "or", int(bases[-1]), hop.first)
             asked, stay = self._send(parts, bases, hop.stage, trip, bare=True)
             waiting = [stay] * bool(stay.numbers.size)
             for frame in await trip.exchange(hop, join_frames(told, asked)):

@@ -14,8 +14,9 @@ class Hop:
     Parameters
     ----------
     stage : int
-    last : bool
-        Whether the superstep ends with this stage.
+        Of the strategy; one in which no message moves is left out.
+    first, last : bool
+        Whether the superstep begins, and ends, with this stage.
     to, come : frozenset of int
         The processes to send to, and those from which something will come.
     takes : int
@@ -27,6 +28,7 @@ class Hop:
     """
 
     stage: int
+    first: bool
     last: bool
     to: frozenset[int] = frozenset()
     come: frozenset[int] = frozenset()

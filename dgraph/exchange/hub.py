@@ -327,7 +327,7 @@ class Hub:
 
     def _known_vote(self, vote: Votes, hop: Hop) -> Votes:
         """Return the vote with which a stage of a routed superstep begins."""
-        if hop.stage == 0:
+        if hop.first:
             self._votes = vote, vote
         return self._votes[0] if hop.fresh else self._votes[1]
 

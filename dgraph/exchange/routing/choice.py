@@ -150,9 +150,10 @@ def _weigh(
     """Return the seconds that a superstep takes, and those of work for all links together."""
     seconds = work = 0.0
     for stage in _stages(name, backwards, ground):
-        busiest, whole = _weigh_stage(stage, ground, cost, load)
-        seconds += STAGE + busiest
-        work += whole
+        if stage.here.size:
+            busiest, whole = _weigh_stage(stage, ground, cost, load)
+            seconds += STAGE + busiest
+            work += whole
     return seconds, work
 
 
@@ -160,8 +161,6 @@ def _weigh_stage(
     stage: Stage, ground: Ground, cost: CostModel, load: Load
 ) -> tuple[float, float]:
     """Return what the most loaded slot or link spends in a stage, and what all spend."""
-    if stage.here.size == 0:
-        return 0.0, 0.0
     slots = ground.topology.slots
     messages = stage.share * load.messages * stage.pairs / (slots * max(slots - 1, 1))
     if load.vertices:

@@ -1,7 +1,7 @@
 """Which processes exchange in each stage of a routed superstep, and how their votes add up.
 
 A process sends to another one in a stage only if some message could go that way, and waits for
-no other process. So an expensive link is used by the gateways alone. The votes ride along:
+no other process. A stage in which no message can move is left out. So an expensive link is used by the gateways alone. The votes ride along:
 after the last stage every process has the total, in which every vote counts once::
 
     monitor   stage 0  inside the group: every process adds up the votes of its group
@@ -12,6 +12,7 @@ after the last stage every process has the total, in which every vote counts onc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, pairwise, product
 
@@ -34,15 +35,19 @@ RULES = ("all", "far", "near")
 TRIES = 100
 
 
-def alone(stages: int) -> tuple[Hop, ...]:
-    """Return the schedule of a process that has all slots.
+def alone(name: str, backwards: bool | None, ground: Ground) -> tuple[Hop, ...]:
+    """Return the schedule of a process that has all slots; see :func:`schedule`.
 
     Examples
     --------
-    >>> [hop.last for hop in alone(2)]
-    [False, True]
+    >>> from dgraph.topology import Topology
+    >>> [hop.stage for hop in alone("tree", False, Ground(Topology.from_fanouts([1, 2])))]
+    [1]
     """
-    return tuple(Hop(stage, stage == stages - 1) for stage in range(stages))
+    slots = np.arange(ground.topology.slots)
+    moves = _find_links(name, backwards, ground, slots)
+    stages = [stage for stage, links in enumerate(moves) if links] or [0]
+    return tuple(Hop(some, some == stages[0], some == stages[-1]) for some in stages)
 
 
 @lru_cache(maxsize=64)
@@ -70,37 +75,46 @@ def schedule(
     >>> [sorted(hop.come) for hop in schedule("monitor", False, ground, (0, 1, 2, 3), 1)]
     [[0], [], [0]]
     """
-    tables = [STRATEGIES] * (not backwards) + [BACKWARDS] * (backwards is not False)
+    hops = alone(name, backwards, ground)
     processes = max(owners) + 1
     if processes == 1:
-        return alone(tables[0][name](ground).stages)
-    owner, slots = np.array(owners), np.arange(len(owners))
+        return hops
+    owner = np.array(owners)
+    found = _find_links(name, backwards, ground, owner)
+    links = [found[hop.stage] for hop in hops]
+    group = ground.groups.group[np.unique(owner, return_index=True)[1]]
+    votes = _plan_votes(links, group, processes)
+    if votes is None:
+        links[-1] = {(a, b) for a in range(processes) for b in range(processes) if a != b}
+    mine = []
+    for number, (hop, pairs) in enumerate(zip(hops, links, strict=True)):
+        come = frozenset(a for a, b in pairs if b == me)
+        adds, takes = (come if hop.last else (), -1) if votes is None else votes[number][me]
+        mine.append(
+            replace(
+                hop,
+                to=frozenset(b for a, b in pairs if a == me),
+                come=come,
+                adds=frozenset(adds),
+                takes=takes,
+                fresh=hop.last and votes is None,
+            )
+        )
+    return tuple(mine)
+
+
+def _find_links(
+    name: str, backwards: bool | None, ground: Ground, owner: NDArray[np.int64]
+) -> list[Links]:
+    """Return the links between owners of slots that each stage uses."""
+    tables = [STRATEGIES] * (not backwards) + [BACKWARDS] * (backwards is not False)
+    slots = np.arange(len(owner))
     links: list[Links] = [set() for _ in range(tables[0][name](ground).stages)]
     for table in tables:
         where = positions(table[name](ground), *map(np.ravel, np.meshgrid(slots, slots)))
         for pairs, (here, there) in zip(links, pairwise(where), strict=True):
             pairs |= _links(owner[here], owner[there])
-    group = ground.groups.group[np.unique(owner, return_index=True)[1]]
-    votes = _plan_votes(links, group, processes)
-    if votes is None:
-        links[-1] = {(a, b) for a in range(processes) for b in range(processes) if a != b}
-    hops = []
-    for stage, pairs in enumerate(links):
-        come = frozenset(a for a, b in pairs if b == me)
-        last = stage == len(links) - 1
-        adds, takes = (come if last else (), -1) if votes is None else votes[stage][me]
-        hops.append(
-            Hop(
-                stage,
-                last,
-                frozenset(b for a, b in pairs if a == me),
-                come,
-                frozenset(adds),
-                takes,
-                last and votes is None,
-            )
-        )
-    return tuple(hops)
+    return links
 
 
 def _links(here: NDArray[np.int64], there: NDArray[np.int64]) -> Links:
