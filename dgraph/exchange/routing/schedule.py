@@ -1,8 +1,9 @@
 """Which processes exchange in each stage of a routed superstep, and how their votes add up.
 
 A process sends to another one in a stage only if some message could go that way, and waits for
-no other process. A stage in which no message can move is left out. So an expensive link is used by the gateways alone. The votes ride along:
-after the last stage every process has the total, in which every vote counts once::
+no other process; a stage in which no message can move is left out. So an expensive link is used
+by the gateways alone. The votes ride along: after the last stage every process has the total,
+in which every vote counts once::
 
     monitor   stage 0  inside the group: every process adds up the votes of its group
               stage 1  gateways add those of the other groups
