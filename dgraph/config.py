@@ -38,7 +38,10 @@ TRANSPORTS = ("auto", "mpi", "unix", "tcp", "comm")
 
 _DEFAULTS = Path(__file__).with_name("dgraph.yaml")
 _KNOWN: Mapping[str, Any] = next(dask.config.collect_yaml([str(_DEFAULTS)]))["dgraph"]
+_given = dask.config.get("dgraph.buffers", None)
 dask.config.update_defaults({"dgraph": dict(_KNOWN)})
+if isinstance(_given, str):  # a mapping of defaults takes the place of a word, as Dask has it
+    dask.config.set({"dgraph.buffers.mode": _given})
 
 
 #: No less than this can be the cap of the buffers: a piece of a frame may be so long.
@@ -65,6 +68,9 @@ class BufferOptions:
     >>> with dask.config.set({"dgraph.buffers": {"mode": "static", "cap": "4 MiB"}}):
     ...     Options.read().buffers
     BufferOptions(mode='static', size=None, reserved=4, cap=4194304)
+    >>> with dask.config.set({"dgraph.buffers.cap": "4 MiB"}):
+    ...     Options.read().buffers.cap
+    4194304
     """
 
     mode: str = "dynamic"
@@ -151,7 +157,8 @@ class Options:
 def _check_keys() -> None:
     """Warn of keys that are not known, for they are misspelt."""
     known = _keys(_KNOWN)
-    for key in _unknown(dask.config.get("dgraph", {}), _KNOWN):
+    checked = {**_KNOWN, "buffers": None}  # what is in there is checked with its values
+    for key in _unknown(dask.config.get("dgraph", {}), checked):
         near = [name for name in known if name.endswith(f".{key.rpartition('.')[2]}")]
         near = near or difflib.get_close_matches(key, known, 1, 0.5)
         remedy = f"did you mean dgraph.{near[0]}?" if near else f"known are {', '.join(known)}"

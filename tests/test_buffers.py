@@ -30,6 +30,7 @@ from dgraph.engine.network import Network
 from dgraph.engine.places import decode_places, encode_bits, encode_places
 from dgraph.engine.pool import run
 from dgraph.engine.spec import Member
+from dgraph.engine.tallies import WIDTH, taken
 from dgraph.exchange.buffers import Outbox, Plan, Pool
 from dgraph.exchange.encoding import choose
 from dgraph.exchange.frame import Frame
@@ -546,6 +547,25 @@ def test_an_inbox_lets_in_no_more_than_its_limit() -> None:
     asyncio.run(check())
 
 
+def test_what_buffers_do_is_counted_by_level() -> None:
+    pool, near, far = Pool(5000), Gate(), Gate()
+    boxes = [
+        Outbox(gate, Plan(100, 1, dynamic=False, level=level), pool)
+        for level, gate in ((1, near), (2, far))
+    ]
+    boxes[0].send([memoryview(bytes(50)), memoryview(bytes(450))])
+    boxes[1].send([memoryview(bytes(50)), memoryview(bytes(120))])
+    assert pool.held == pool.levels[1].held + pool.levels[2].held > 0
+    rows = np.array(taken(pool, 3)).reshape(-1, WIDTH)
+    assert rows[:, :2].tolist() == [[3, -1], [3, 1], [3, 2]]
+    assert rows[0, 2:-1] == pytest.approx(rows[1:, 2:-1].sum(axis=0))
+    assert rows[1, 2:].tolist() != rows[2, 2:].tolist()
+    assert rows[0, -1] <= rows[1:, -1].sum()
+    held = len(rows[:, 0])
+    assert len(taken(pool, 4)) == held * WIDTH  # what is still held is the peak of the next
+    assert np.array(taken(pool, 5)).reshape(-1, WIDTH)[:, 2:-1].sum() == 0
+
+
 @pytest.mark.limit(120)
 def test_two_workers_with_small_buffers_give_the_same_bits() -> None:
     rng = np.random.default_rng(1)
@@ -565,7 +585,13 @@ def test_two_workers_with_small_buffers_give_the_same_bits() -> None:
             assert record.buffers["peak_bytes"] <= MIB
             if transport == "comm":  # of a socket the kernel may have taken all at once
                 assert record.buffers["switches"] > 0
-            assert record.steps["switches"].sum() == record.buffers["switches"]
+            steps, by_level = record.steps, record.buffers_by_level
+            for what in ("switches", "expansions", "stalls", "stalled_seconds"):
+                assert steps[what].sum() == pytest.approx(record.buffers[what])
+                levels = [steps[f"{what}_{level}"].sum() for level in (0, 1)]
+                assert by_level[what] == pytest.approx(dict(enumerate(levels)))
+                assert sum(levels) == pytest.approx(record.buffers[what])
+            assert by_level["peak_bytes"] == {0: 0, 1: record.buffers["peak_bytes"]}
         g.close()
 
 
@@ -589,13 +615,14 @@ def test_plans_follow_costs_carriers_and_options() -> None:
         )
         return make_plans(spec, 0, {1: "unix", 2: "comm", 3: "mpi"}, 8 * MIB)
 
+    assert [plan.level for plan in plans().values()] == [0, 1, 1]
     assert plans()[1] == Plan(40_000, 4, True)
     assert plans()[2].size == 264_000
     assert plans()[3].size == MIB
     cost = CostModel((1e-6, 1e-4), (1e-10, 1e-9))
     assert [plan.size for plan in plans(cost).values()] == [32 << 10, 100_000, MIB]
     small = plans(cost, mode="static", size=5000, reserved=2)
-    assert small[1] == small[2] == Plan(5000, 2, False)
+    assert (small[1], small[2]) == (Plan(5000, 2, False), Plan(5000, 2, False, 1))
 
 
 # What is sent on direct ways between processes

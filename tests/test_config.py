@@ -111,6 +111,46 @@ def test_buffers(value: Any, options: BufferOptions) -> None:
         assert Options.read().buffers == options
 
 
+@pytest.mark.parametrize(
+    ("settings", "options"),
+    [
+        ({"buffers.cap": "4 MiB"}, BufferOptions(cap=1 << 22)),
+        ({"buffers.mode": "static", "buffers.reserved": 2}, BufferOptions("static", None, 2)),
+        ({"buffers": {"mode": "static"}, "buffers.size": 9}, BufferOptions("static", 9)),
+        ({"buffers.cap": "4 MiB", "buffers": "static"}, BufferOptions("static")),
+    ],
+)
+def test_buffers_by_keys_with_dots(settings: dict[str, Any], options: BufferOptions) -> None:
+    with dask.config.set({f"dgraph.{key}": value for key, value in settings.items()}):
+        assert Options.read().buffers == options
+    assert Options.read().buffers == BufferOptions()
+
+
+@pytest.mark.parametrize("key", ["mode", "size", "reserved", "cap", "cab"])
+def test_a_wrong_value_of_the_buffers_by_its_key_is_refused(key: str) -> None:
+    with (
+        dask.config.set({f"dgraph.buffers.{key}": "elastic"}),
+        pytest.raises(OptionError, match=r"dgraph\.buffers must be .*, not .*elastic"),
+    ):
+        Options.read()
+
+
+def test_buffers_of_the_environment_and_of_a_file(tmp_path: Path) -> None:
+    program = (
+        "from dgraph.config import Options as O; b = O.read().buffers; print(b.mode, b.cap)"
+    )
+    (tmp_path / "mine.yaml").write_text("dgraph:\n  buffers: static\n")
+    for given, told in [
+        ({"DASK_DGRAPH__BUFFERS": "static"}, "static None"),
+        ({"DASK_DGRAPH__BUFFERS__CAP": "4 MiB"}, "dynamic 4194304"),
+        ({"DASK_CONFIG": str(tmp_path)}, "static None"),
+    ]:
+        printed = subprocess.check_output(
+            [sys.executable, "-c", program], env=os.environ | given, text=True
+        )
+        assert printed.strip() == told
+
+
 @pytest.mark.parametrize(("value", "seconds"), [("90s", 90), (5, 5), (0.5, 0.5), ("1h", 3600)])
 def test_times(value: Any, seconds: float) -> None:
     with dask.config.set({"dgraph.timeouts.join": value}):

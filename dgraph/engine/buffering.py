@@ -60,12 +60,12 @@ def make_plans(
     plans = {}
     for other, carrier in carriers.items():
         size = options.size
+        level = int(spec.topology.level(here, spec.members[other].slots[0]))
         if size is None and model is not None:
-            there = spec.members[other].slots[0]
-            size = model.buffer_bytes(int(spec.topology.level(here, there)))
+            size = model.buffer_bytes(level)
         elif size is None:
             size = CostModel(ALPHA, BETA).buffer_bytes(_MEASURED[carrier])
         if carrier == "mpi":
             size = LEAST_CAP  # its messages are so long, see LARGEST
-        plans[other] = Plan(min(size, cap), options.reserved, options.mode == "dynamic")
+        plans[other] = Plan(min(size, cap), options.reserved, options.mode == "dynamic", level)
     return plans

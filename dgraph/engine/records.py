@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.engine.tallies import BUFFERS, as_columns, by_step, total
+from dgraph.engine import tallies
 from dgraph.exchange.buffers import Pool
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.request import Inner, Request
@@ -55,9 +55,8 @@ class Log:
         What they would have sent straight to the targets.
     times : float64 array of shape (supersteps, 3)
         Seconds of computation (summed over the slots), of exchange, and in all.
-    buffers : float64 array of shape (some, 6)
-        For the supersteps in which frames were buffered: which it is, and the fields of a
-        :class:`~dgraph.exchange.buffers.Tally`.
+    buffers : float64 array of shape (some, 7)
+        For the supersteps in which frames were buffered, see :mod:`dgraph.engine.tallies`.
     slots : int
         How many slots this process ran.
     seconds, output_seconds : float
@@ -143,7 +142,7 @@ class Recorder:
                     counts[at + 2 * levels] += frame.nbytes
         times: tuple[float, ...] = (sum(compute.values()), exchange, elapsed)
         if self._pool is not None and self._pool.is_touched:
-            self._buffers.extend((len(self._stage), *self._pool.take()))
+            self._buffers.extend(tallies.taken(self._pool, len(self._stage)))
         hop = request.hop  # of the last one: the same for all
         for request in requests.values():
             if request.inner is not None:
@@ -226,7 +225,7 @@ class Recorder:
         counts = np.frombuffer(self._counts, np.int64).reshape(-1, 3, self._levels)
         before = counts.sum(axis=0) + self._straight
         slots = len(self._level)
-        buffers = np.frombuffer(self._buffers, np.float64).reshape(-1, 1 + len(BUFFERS))
+        buffers = np.frombuffer(self._buffers, np.float64).reshape(-1, tallies.WIDTH)
         return Log(
             tuple(self._stages), stage, counts, before, times, buffers, slots, seconds, output
         )
@@ -255,6 +254,8 @@ class RunRecord:
     buffers : dict of str to number
         "switches", "expansions" and "stalls" of the buffers for other processes, see
         :mod:`dgraph.exchange.buffers`, "stalled_seconds", and the "peak_bytes" of a worker.
+    buffers_by_level : dict of str to dict
+        The same by the level at which both processes meet.
     converged : bool
         Whether an iteration met its tolerance.
     notes : mapping
@@ -279,6 +280,7 @@ class RunRecord:
     notes: Mapping[str, Any] = field(default_factory=dict)
     before: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     buffers: Mapping[str, float] = field(default_factory=dict)
+    buffers_by_level: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     _logs: tuple[Log, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
@@ -287,17 +289,17 @@ class RunRecord:
 
         Columns: stage; frames, messages and bytes by level (``frames_0``, ...); seconds, and
         what of them the slots spent on the average in computation, in exchange, and waiting
-        for slower ones; what the buffers did, as in `buffers`.
+        for slower ones; what the buffers did, as in `buffers`, and by level (``stalls_1``).
         """
         return _steps(self._logs)
 
     def _repr_html_(self) -> str:
         rows = dict(self._row())
         name = rows.pop("algorithm")
-        counts = {what: rows.pop(what) for what in COUNTS}
-        levels = {what: getattr(self, what) if total else 0 for what, total in counts.items()}
-        by_level = {f"{what} by level": some for what, some in levels.items()}
-        buffers = {f"buffers: {what}": some for what, some in self.buffers.items() if some}
+        by_level = {
+            f"{what} by level": rows.pop(what) and getattr(self, what) for what in COUNTS
+        }
+        buffers = tallies.shown(self.buffers_by_level)
         return html(f"run of {name}", rows | by_level | buffers | dict(self.notes))
 
     def _row(self) -> dict[str, Any]:
@@ -351,30 +353,27 @@ def merge(
     notes : mapping, optional
         What the program noted; "converged" becomes a field of its own.
     """
-    counts = sum(log.counts.sum(axis=0) for log in logs)
-    frames, messages, sizes = (dict(enumerate(map(int, row))) for row in np.asarray(counts))
-    straight = sum(log.before for log in logs)
+    counts = tallies.named(COUNTS, sum(log.counts.sum(axis=0) for log in logs))
     longest = max(log.seconds for log in logs)
     output = max(log.output_seconds for log in logs)
     stages, stage = logs[0].stages, logs[0].stage
     apart = [stages.index(some) for some in (OUTPUT, ROUTES) if some in stages]
     rest = dict(notes or {})
+    did = [log.buffers for log in logs]
     return RunRecord(
         algorithm=algorithm,
         seconds=longest - output,
         launch_seconds=max(0.0, wall - longest),
         output_seconds=output,
         supersteps=int((~np.isin(stage, apart)).sum()),
-        frames=frames,
-        messages=messages,
-        bytes=sizes,
+        frames=counts["frames"],
+        messages=counts["messages"],
+        bytes=counts["bytes"],
         converged=bool(rest.pop("converged", True)),
         notes=rest,
-        before={
-            name: dict(enumerate(map(int, row)))
-            for name, row in zip(COUNTS, np.asarray(straight), strict=True)
-        },
-        buffers=total(by_step([log.buffers for log in logs], stage.size)),
+        before=tallies.named(COUNTS, sum(log.before for log in logs)),
+        buffers=tallies.total(tallies.by_step(did, stage.size)),
+        buffers_by_level=tallies.by_level(did, stage.size, len(counts["frames"])),
         _logs=tuple(logs),
     )
 
@@ -396,5 +395,5 @@ def _steps(logs: Sequence[Log]) -> DataFrame:
     columns["computation"] = computation
     columns["exchange"] = exchange
     columns["waiting"] = np.maximum(0.0, seconds - computation - exchange)
-    columns |= as_columns(by_step([log.buffers for log in logs], len(first.stage)))
+    columns |= tallies.as_columns([log.buffers for log in logs], len(seconds), counts.shape[2])
     return pd.DataFrame(columns)

@@ -2,55 +2,136 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BUFFERS", "as_columns", "by_step", "total"]
+from dgraph.exchange.buffers import Pool
+
+__all__ = [
+    "BUFFERS",
+    "WIDTH",
+    "as_columns",
+    "by_level",
+    "by_step",
+    "named",
+    "shown",
+    "taken",
+    "total",
+]
 
 Table = NDArray[np.float64]
 
 #: Counts, seconds, and the most bytes that a worker held: the fields of a Tally.
 BUFFERS = ("switches", "expansions", "stalls", "stalled_seconds", "peak_bytes")
 
+#: Instead of a level: all of them.
+ALL = -1
 
-def by_step(tables: Sequence[Table], steps: int) -> Table:
+#: A row: which superstep, which level, and the figures.
+WIDTH = 2 + len(BUFFERS)
+
+
+def taken(pool: Pool, step: int) -> list[float]:
+    """Return rows, one after another, of what was counted since the last time.
+
+    Examples
+    --------
+    >>> pool = Pool()
+    >>> pool.stalls = 2
+    >>> taken(pool, 7)
+    [7, -1, 0, 0, 2, 0.0, 0]
+    """
+    found: list[float] = [step, ALL, *pool.take()]
+    for level, counts in pool.levels.items():
+        tally = counts.take()
+        if any(tally):
+            found += [step, level, *tally]
+    return found
+
+
+def by_step(tables: Sequence[Table], steps: int, level: int = ALL) -> Table:
     """Return a row for every superstep: sums over the processes, and the largest peak.
 
     Parameters
     ----------
-    tables : sequence of float64 arrays of shape (some, 6)
-        For each process rows with a superstep and its tally; one may have several.
+    tables : sequence of float64 arrays of shape (some, 7)
+        For each process rows with a superstep, a level and a tally; there may be several.
     steps : int
+    level : int
+        Of the buffers; default: of all.
 
     Examples
     --------
-    >>> one, other = np.array([[1, 2, 0, 0, 0, 90.0]]), np.array([[1, 1, 0, 3, 0.5, 70]])
+    >>> one = np.array([[1, -1, 2, 0, 0, 0, 90.0], [1, 2, 2, 0, 0, 0, 90.0]])
+    >>> other = np.array([[1, -1, 1, 0, 3, 0.5, 70]])
     >>> by_step([one, other], 2)[1].tolist()
     [3.0, 0.0, 3.0, 0.5, 90.0]
+    >>> by_step([one, other], 2, level=2)[1].tolist()
+    [2.0, 0.0, 0.0, 0.0, 90.0]
     """
     rows = np.zeros((steps, len(BUFFERS)))
     for table in tables:
-        for step, *sums, peak in table:
+        for step, _, *sums, peak in table[table[:, 1] == level]:
             rows[int(step), :-1] += sums
             rows[int(step), -1] = max(rows[int(step), -1], peak)
     return rows
 
 
-def as_columns(rows: Table) -> dict[str, NDArray[Any]]:
-    """Return a column of each figure; counts are whole numbers.
+def by_level(tables: Sequence[Table], steps: int, levels: int) -> dict[str, dict[int, float]]:
+    """Return, for each figure, what the buffers did in the whole run by level.
 
     Examples
     --------
-    >>> as_columns(np.array([[1, 0, 2, 0.5, 100]]))["stalls"]
-    array([2])
+    >>> by_level([np.array([[0, 1, 2, 0, 0, 0, 90.0]])], 1, 2)["switches"]
+    {0: 0, 1: 2}
     """
-    return {
-        name: column if name == "stalled_seconds" else column.astype(np.int64)
-        for name, column in zip(BUFFERS, rows.T, strict=True)
-    }
+    found = [total(by_step(tables, steps, level)) for level in range(levels)]
+    return {name: {level: some[name] for level, some in enumerate(found)} for name in BUFFERS}
+
+
+def shown(figures: Mapping[str, Mapping[int, float]]) -> dict[str, Mapping[int, float]]:
+    """Return what a table of a run shows of figures by level: those that are not all 0.
+
+    Examples
+    --------
+    >>> shown({"stalls": {0: 0, 1: 2}, "switches": {0: 0, 1: 0}})
+    {'buffers: stalls by level': {0: 0, 1: 2}}
+    """
+    names = [name for name, some in figures.items() if any(some.values())]
+    return {f"buffers: {name} by level": figures[name] for name in names}
+
+
+def named(names: Sequence[str], table: Any) -> dict[str, dict[int, int]]:
+    """Return the rows of a table of counts by level, by their names.
+
+    Examples
+    --------
+    >>> named(("frames", "bytes"), np.array([[1, 2], [8, 16]]))
+    {'frames': {0: 1, 1: 2}, 'bytes': {0: 8, 1: 16}}
+    """
+    rows = zip(names, np.asarray(table).tolist(), strict=True)
+    return {name: dict(enumerate(row)) for name, row in rows}
+
+
+def as_columns(tables: Sequence[Table], steps: int, levels: int) -> dict[str, NDArray[Any]]:
+    """Return columns with an entry for every superstep, of all levels and of each.
+
+    Examples
+    --------
+    >>> found = as_columns([np.array([[0, 1, 2, 0, 0, 0, 90.0]])], 1, 2)
+    >>> found["stalls"], found["switches_0"], found["switches_1"]
+    (array([0]), array([0]), array([2]))
+    """
+    found: dict[str, NDArray[Any]] = {}
+    for level in (ALL, *range(levels)):
+        end = "" if level == ALL else f"_{level}"
+        for name, column in zip(BUFFERS, by_step(tables, steps, level).T, strict=True):
+            whole = name != "stalled_seconds"  # the others are counts
+            found[name + end] = column.astype(np.int64) if whole else column
+    return found
 
 
 def total(rows: Table) -> dict[str, float]:

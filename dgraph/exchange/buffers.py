@@ -45,11 +45,14 @@ class Plan:
         Buffers beside the active one.
     dynamic : bool
         Whether the active buffer grows when no other is left.
+    level : int
+        The level of the topology at which both processes meet.
     """
 
     size: int = 1 << 18
     reserved: int = 4
     dynamic: bool = True
+    level: int = 0
 
 
 class Tally(NamedTuple):
@@ -117,23 +120,48 @@ class Carrier(Protocol):
         """Wake who waits when something has gone, if no descriptor says so."""
 
 
-class Pool:
+class Counts:
+    """What is counted of some buffers, and the bytes that they hold."""
+
+    def __init__(self) -> None:
+        self.held = self.peak = 0
+        self.switches = self.expansions = self.stalls = 0
+        self.stalled = 0.0
+
+    def hold(self, more: int) -> None:
+        """Note that the buffers hold so many bytes more."""
+        self.held += more
+        self.peak = max(self.peak, self.held)
+
+    def take(self) -> Tally:
+        """Return what was counted since the last time."""
+        tally = Tally(self.switches, self.expansions, self.stalls, self.stalled, self.peak)
+        self.switches = self.expansions = self.stalls = 0
+        self.stalled, self.peak = 0.0, self.held
+        return tally
+
+
+class Pool(Counts):
     """What the buffers of a process have in common: the cap, and what is counted.
 
     Parameters
     ----------
     cap : int
         The most bytes that they may hold.
+
+    Attributes
+    ----------
+    levels : dict of int to Counts
+        What is counted of the buffers for processes that are met at each level.
     """
 
     def __init__(self, cap: int = 1 << 28) -> None:
+        super().__init__()
         self.cap = cap
-        self.held = 0
         self.is_touched = False
         self.outboxes: list[Outbox] = []
         self.grown: set[Outbox] = set()
-        self.switches = self.expansions = self.stalls = self.peak = 0
-        self.stalled = 0.0
+        self.levels: dict[int, Counts] = {}
 
     def admits(self, size: int) -> bool:
         """Return whether so many bytes more may be held."""
@@ -144,10 +172,8 @@ class Pool:
 
     def take(self) -> Tally:
         """Return what was counted since the last time."""
-        tally = Tally(self.switches, self.expansions, self.stalls, self.stalled, self.peak)
-        self.switches = self.expansions = self.stalls = 0
-        self.stalled, self.peak, self.is_touched = 0.0, self.held, False
-        return tally
+        self.is_touched = False
+        return super().take()
 
     def end_superstep(self) -> None:
         """Let buffers shrink that were larger than need be."""
@@ -185,6 +211,7 @@ class Outbox:
         self._most = self._thrifty = 0
         self._since: float | None = None  # when the wait for a buffer began
         pool.outboxes.append(self)
+        self._counts = pool, pool.levels.setdefault(plan.level, Counts())
 
     @property
     def size(self) -> int:
@@ -257,10 +284,9 @@ class Outbox:
                 self._pool.grown.discard(self)
 
     def _hold(self, held: int) -> None:
-        pool = self._pool
-        pool.held += held - self._held
+        for counts in self._counts:
+            counts.hold(held - self._held)
         self._held = held
-        pool.peak = max(pool.peak, pool.held)
 
     def _fill(self) -> bool:
         """Put what waits into buffers and ship them; return whether to try again at once."""
@@ -325,7 +351,8 @@ class Outbox:
         self._ship()
         if self._encode is not None:
             self._hand_over()  # it travels while the next one is filled
-        self._pool.switches += 1
+        for counts in self._counts:
+            counts.switches += 1
         return True
 
     def _grow(self) -> bool:
@@ -334,7 +361,8 @@ class Outbox:
             return False
         self.room = min(2 * self.room, self._pool.cap)
         self._pool.grown.add(self)
-        self._pool.expansions += 1
+        for counts in self._counts:
+            counts.expansions += 1
         return True
 
     def _ship(self) -> None:
@@ -356,11 +384,13 @@ class Outbox:
         """Count a wait that begins or ends; return whether a buffer has come back meanwhile."""
         pool, now = self._pool, perf_counter()
         if self._since is not None:
-            pool.stalled += now - self._since
+            for counts in self._counts:
+                counts.stalled += now - self._since
         if not self._waiting:
             self._since = None
             return False
-        pool.stalls += self._since is None or moved
+        for counts in self._counts:
+            counts.stalls += self._since is None or moved
         self._since = now
         held = pool.held
         for outbox in pool.outboxes:
