@@ -56,6 +56,15 @@ def results(folder: str) -> None:
         """Return the tag of the next channel, which is taken thereby."""
         return int(next(dask_worker.mpi_world._tags))
 
+    def leaving(dask_worker: Any) -> int:
+        """Return how many channels the other end has not closed yet."""
+        world = dask_worker.mpi_world
+        end = time.monotonic() + 20
+        while world._leaving and time.monotonic() < end:
+            world.look()
+            time.sleep(1e-3)
+        return len(world._leaving)
+
     notes["places"] = [*client.run(place).values()]
     with make_graph(client) as graph:
         notes["levels"] = graph.topology.level_names
@@ -66,6 +75,11 @@ def results(folder: str) -> None:
                     run(graph).compute().to_parquet(Path(folder, f"{name}-{transport}.parquet"))
             after = client.run(next_tag)
             notes["channels"][transport] = [after[who] - before[who] - 1 for who in before]
+    with dask.config.set({"dgraph.probes": folder}):
+        found = dg.topology.probe(client, seconds=0.05)
+        assert dg.topology.CostModel.of("probed", dg.topology.Topology.discover(client))
+    notes["probe"] = found.to_dict()
+    notes["left"] = client.run(leaving)
     Path(folder, "notes.json").write_text(json.dumps(notes))
 
 

@@ -15,6 +15,7 @@ from dgraph import mpi
 from dgraph.engine.gang import _carrier, _crowded_hosts
 from dgraph.engine.members import lay_out, topology_of
 from dgraph.errors import OptionError
+from dgraph.topology import Probe
 from tests.clusters import cluster
 from tests.mpi_programs import algorithms, make_graph
 from tests.mpis import LIBRARIES, Mpi, find_mpi
@@ -86,6 +87,17 @@ def test_results_are_the_same_over_every_transport(
         "unix": {0},
         "comm": {0},
     }
+    links = Probe.from_dict(notes["probe"]).links
+    assert [(link.level, link.transport) for link in links] == [
+        (0, "reference"),
+        (1, "mpi"),
+        (1, "unix"),
+        (1, "comm"),
+    ]
+    for link in links:
+        assert len(link.sizes) == len(link.seconds) > 2
+        assert min(link.seconds) > 0
+    assert set(notes["left"].values()) == {0}
 
 
 @each

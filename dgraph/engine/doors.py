@@ -1,7 +1,8 @@
 """What a probe does on two workers: one opens a door, the other sends messages through it.
 
 "reference" hands arrays from thread to thread of one process, "unix" is a Unix socket, "comm"
-Dask's own connection, and "wire" a plain TCP socket between hosts: the network without us.
+Dask's own connection, "mpi" MPI between ranks of one job, and "wire" a plain TCP socket
+between hosts: the network without us.
 A door lets in one visitor, who must show a token, and closes when that leaves or nobody comes.
 """
 
@@ -26,10 +27,21 @@ from distributed.comm.core import Comm, connect
 from distributed.core import send_recv
 from distributed.protocol.serialize import Serialized
 
+from dgraph.engine.mpi_door import answer_mpi, by_mpi
 from dgraph.exchange.transport.meeting import private_folder
 from dgraph.topology.probed import WIRE
 
-__all__ = ["COMM", "PATIENCE", "REFERENCE", "TOKEN", "UNIX", "hand_over", "open_door", "walk"]
+__all__ = [
+    "COMM",
+    "MPI",
+    "PATIENCE",
+    "REFERENCE",
+    "TOKEN",
+    "UNIX",
+    "hand_over",
+    "open_door",
+    "walk",
+]
 
 #: Seconds after which a connection that says nothing is given up.
 PATIENCE = 60.0
@@ -46,7 +58,7 @@ OPENING = 0.4
 #: Bytes of a token.
 TOKEN = 32
 
-REFERENCE, UNIX, COMM = "reference", "unix", "comm"
+REFERENCE, UNIX, COMM, MPI = "reference", "unix", "comm", "mpi"
 
 _HANDLER = "dgraph_probe"
 _BLOCK = 1 << 20
@@ -136,9 +148,21 @@ def hand_over(sizes: Sequence[int], seconds: float) -> Times:
 # Worker B
 
 
-def open_door(transport: str, token: bytes) -> Door:
-    """Open a door for one visitor, and return where it is; a task."""
+def open_door(transport: str, token: bytes, visitor: int | None = None) -> Door:
+    """Open a door for one visitor, and return where it is; a task.
+
+    Parameters
+    ----------
+    transport : str
+    token : bytes
+    visitor : int, optional
+        The rank of who will come by MPI.
+    """
     worker = get_worker()
+    if transport == MPI:
+        world: Any = worker.mpi_world  # type: ignore[attr-defined]
+        _in_background(answer_mpi, world, visitor, token, PATIENCE)
+        return transport, int(world.place.rank), token
     if transport == COMM:
         worker.handlers.setdefault(_HANDLER, _answer_comm)
         return transport, worker.address, token
@@ -153,10 +177,12 @@ def open_door(transport: str, token: bytes) -> Door:
         path = None
     listener.listen(1)
     listener.settimeout(PATIENCE)
-    threading.Thread(
-        target=_receive, args=(listener, token, path), name="dgraph-probe", daemon=True
-    ).start()
+    _in_background(_receive, listener, token, path)
     return transport, address, token
+
+
+def _in_background(function: Callable[..., None], *arguments: Any) -> None:
+    threading.Thread(target=function, args=arguments, name="dgraph-probe", daemon=True).start()
 
 
 def _host_of(worker: Worker) -> str:
@@ -218,7 +244,7 @@ def walk(door: Door, sizes: Sequence[int], seconds: float) -> Times:
     """Measure what goes through a door; a task."""
     transport, address, token = door
     data = memoryview(bytes(max(sizes)))
-    through = _by_comm if transport == COMM else _by_socket
+    through: Any = {COMM: _by_comm, MPI: _by_mpi}.get(transport, _by_socket)
     with through(address, token, data) as trip:
         if transport == WIRE:
             return _clock(trip, sizes, seconds, min, PINGS, seconds * OPENING)
@@ -255,6 +281,13 @@ def _by_comm(address: str, token: bytes, data: memoryview) -> Iterator[Trip]:
         yield trip
     finally:
         wait(hang_up())
+
+
+@contextmanager
+def _by_mpi(address: int, token: bytes, data: memoryview) -> Iterator[Trip]:
+    world = get_worker().mpi_world  # type: ignore[attr-defined]
+    with by_mpi(world, address, token, data, PATIENCE) as trip:
+        yield trip
 
 
 @contextmanager

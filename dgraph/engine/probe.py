@@ -23,6 +23,7 @@ from dgraph.clients import call, find_client
 from dgraph.engine.discovery import Given, as_topology, settle
 from dgraph.engine.doors import (
     COMM,
+    MPI,
     PATIENCE,
     REFERENCE,
     TOKEN,
@@ -175,7 +176,8 @@ class _Prober:
             times = await self._on(here, hand_over, self.sizes, self.seconds / 10)
         else:
             token = secrets.token_bytes(TOKEN)
-            door = await self._on(there, open_door, transport, token)
+            visitor = here.place and here.place.rank
+            door = await self._on(there, open_door, transport, token, visitor)
             times = await self._on(here, walk, door, self.sizes, self.seconds)
         return times
 
@@ -195,7 +197,9 @@ class _Prober:
 def _transports(here: Member, there: Member) -> list[str]:
     if here.process == there.process:
         return [REFERENCE]
+    are_ranks = here.place and there.place and here.place.world == there.place.world
+    by_mpi = [MPI] if are_ranks else []
     if here.host == there.host:
-        return [UNIX, COMM]
+        return [*by_mpi, UNIX, COMM]
     plain = all(them.address.startswith(("tcp://", "tls://")) for them in (here, there))
-    return [COMM, WIRE] if plain else [COMM]
+    return [*by_mpi, COMM, *([WIRE] if plain else [])]
