@@ -18,8 +18,11 @@ from scipy.sparse.csgraph import dijkstra
 
 import dgraph as dg
 import dgraph.algorithms.sssp as sssp_module
+import dgraph.engine.context as context_module
 from dgraph.algorithms.sssp import sssp_slot
+from dgraph.engine.records import Recorder
 from dgraph.errors import EdgeValueError, OptionError, VertexNotFoundError
+from dgraph.topology import Topology
 from tests.harness import Steps, frame_of
 from tests.reference import PlainGraph, build, plain
 from tests.strategies import graphs, spread_graphs, spreads
@@ -84,6 +87,7 @@ def test_is_the_oracles_for_any_spread_and_options(data: st.DataObject, drawn: A
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sssp_module, "PULL", data.draw(st.sampled_from([-1.0, 0.1, 1.0, 1e9])))
         patch.setattr(sssp_module, "NEAR", data.draw(st.sampled_from([0.0, 0.3, 1.0])))
+        patch.setattr(context_module, "MOST_COMPANIONS", data.draw(st.sampled_from([0, 16])))
         found = run(graph, source, spread.shards(graph), delta=delta, limit=limit)
     pd.testing.assert_frame_equal(found, expected(graph, source, limit), check_exact=True)
 
@@ -100,6 +104,29 @@ def test_any_two_spreads_give_the_same_bits(data: st.DataObject, graph: PlainGra
     found = [run(graph, source, data.draw(spreads(graph)).shards(graph)) for _ in range(2)]
     pd.testing.assert_frame_equal(found[0], found[1], check_exact=True)
     pd.testing.assert_frame_equal(found[0], expected(graph, source), check_exact=True)
+
+
+@given(data=st.data(), drawn=spread_graphs(least=1, weights=True))
+def test_what_a_slot_does_for_all_is_recorded_as_if_each_did_it(
+    data: st.DataObject, drawn: Any
+) -> None:
+    graph, spread = drawn
+    source = data.draw(st.integers(0, graph.n - 1))
+    shards = spread.shards(graph)
+    sent: list[Any] = []
+    for most in (0, 16):
+        recorder = Recorder(Topology.from_fanouts([spread.slots]), range(spread.slots))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(context_module, "MOST_COMPANIONS", most)
+            patch.setattr(sssp_module, "PULL", 1e9)
+            run(graph, source, shards, observer=recorder)
+        log = recorder.log("output")
+        relaxed = log.counts[log.stage == log.stages.index("relax")]
+        if most and len(relaxed) > len(sent[0]):
+            assert not relaxed[0].any()  # an exchange before the first superstep
+            relaxed = relaxed[1:]
+        sent.append(relaxed.tolist())
+    assert sent[0] == sent[1]
 
 
 def kronecker(weights: str, scale: int = 10) -> PlainGraph:
