@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import dgraph as dg
+import dgraph.algorithms.core_number as core_module
 from dgraph.algorithms.core_number import core_number, core_number_slot
 from tests.harness import Steps, frame_of
 from tests.reference import PlainGraph, build, plain
@@ -28,16 +30,22 @@ def expected(graph: PlainGraph) -> pd.DataFrame:
     return pd.DataFrame({"vertex": graph.ids.to_pandas(), "core": core})
 
 
-@given(drawn=spread_graphs())
-def test_is_that_of_networkx_for_any_spread(drawn: Any) -> None:
+@given(drawn=spread_graphs(), patience=st.sampled_from([0, 1, 2, 50]))
+def test_is_that_of_networkx_for_any_spread(drawn: Any, patience: int) -> None:
     graph, spread = drawn
     if not graph.directed:
-        found = frame_of(core_number_slot, spread.shards(graph))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(core_module, "PATIENCE", patience)
+            found = frame_of(core_number_slot, spread.shards(graph))
         pd.testing.assert_frame_equal(found, expected(graph))
 
 
+@pytest.mark.parametrize("patience", [0, 1, 50])
 @pytest.mark.parametrize("slots", [1, 2, 5])
-def test_is_that_of_networkx_with_hubs(slots: int) -> None:
+def test_is_that_of_networkx_with_hubs(
+    slots: int, patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core_module, "PATIENCE", patience)
     rng = np.random.default_rng(2)
     ends = (rng.random((2, 6000)) ** 3 * 500).astype(np.int64)
     graph = plain(*ends, vertices=np.arange(500))
@@ -45,12 +53,17 @@ def test_is_that_of_networkx_with_hubs(slots: int) -> None:
     pd.testing.assert_frame_equal(found, expected(graph))
 
 
-def test_a_path_takes_half_its_length() -> None:
-    n, steps = 400, Steps()
+def test_a_path_takes_no_superstep_for_each_of_its_vertices() -> None:
+    n = 400
     graph = plain(np.arange(n - 1), np.arange(1, n))
-    found = frame_of(core_number_slot, build(graph, 3), observer=steps)
-    assert found["core"].eq(1).all()
-    assert steps.count() <= n // 2 + 3
+    for patience, most in ((10, 10 + 4), (1000, n // 2 + 3)):
+        steps = Steps()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(core_module, "PATIENCE", patience)
+            found = frame_of(core_number_slot, build(graph, 3), observer=steps)
+        assert found["core"].eq(1).all()
+        assert ("finish" in steps.stages) == (patience < n // 2)
+        assert steps.count() <= most
 
 
 def test_a_directed_graph_has_no_cores() -> None:
