@@ -57,8 +57,8 @@ class Search(NamedTuple):
     pile, landing : arrays
         Masters that have edges left, and where the first of these lands: the distance that it
         would give its target. An entry is stale when its vertex was improved since.
-    outbox : int32 array
-        Proxies that were improved.
+    outbox, told : arrays
+        Proxies that were improved, and their distances when they are sent.
     counts : int64 array
         HEAD: where `queue` begins. WAITING, PILED, SENT: entries of `queue`, `pile` and
         `outbox`. DEFERRED: edges out of relaxed masters that were put off. UNSETTLED: edges
@@ -74,6 +74,7 @@ class Search(NamedTuple):
     pile: NDArray[np.int32]
     landing: NDArray[np.float64]
     outbox: NDArray[np.int32]
+    told: NDArray[np.float64]
     counts: NDArray[np.int64]
     nearest: NDArray[np.float64]
 
@@ -89,6 +90,7 @@ def begin(ctx: Context, shard: Shard) -> Search:
         pile=ctx.scratch(shard, 2 * masters + 1, np.int32),
         landing=ctx.scratch(shard, 2 * masters + 1, np.float64),
         outbox=ctx.scratch(shard, shard.size - masters, np.int32),
+        told=ctx.scratch(shard, shard.size - masters, np.float64),
         counts=np.zeros(6, np.int64),
         nearest=np.zeros(1),
     )
@@ -264,8 +266,7 @@ def relax(horizon, s, out, into):  # type: ignore[no-untyped-def]
 
 @nb.njit(nogil=True, cache=True)
 def _take_outbox(s):  # type: ignore[no-untyped-def]
-    proxies = s.outbox[: s.counts[SENT]]
-    distances = np.empty(proxies.size)
+    proxies, distances = s.outbox[: s.counts[SENT]], s.told[: s.counts[SENT]]
     for i in range(proxies.size):
         s.mark[proxies[i]] = 0
         distances[i] = s.distance[proxies[i]]

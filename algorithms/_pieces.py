@@ -14,8 +14,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._levels import Progress
 from dgraph.algorithms._search import Search, add, bottom_up, drain, has, settle, top_down
-from dgraph.algorithms._together import Progress
 from dgraph.engine.context import Context
 from dgraph.engine.parts import from_some, to_pieces
 from dgraph.shard import Shard, Split

@@ -28,10 +28,13 @@ class Scale(NamedTuple):
         Entries of all rows.
     spread : float
         The mean weight divided by the square root of the mean degree of a neighbour.
+    alike : bool
+        Whether all slots hold weights of the same dtype: some may do with float32.
     """
 
     arcs: int
     spread: float
+    alike: bool
 
 
 async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> Scale:
@@ -50,17 +53,20 @@ async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> S
     """
     if "weights" not in shard.derived:
         shard.derived["weights"] = _facts(shard)
-    everywhere = np.stack([some[0] for some in await ctx.allgather(shard.derived["weights"])])
+    assert shard.out.weights is not None
+    mine = np.append(shard.derived["weights"], shard.out.weights.itemsize)
+    everywhere = np.stack([some[0] for some in await ctx.allgather(mine)])
     least = float(everywhere[:, 0].min())
     if least < 0 or (positive and least == 0):
         await _refuse(ctx, shard, least, positive)
-    weight, arcs, squares = everywhere[:, 1:].sum(axis=0)
+    weight, arcs, squares = everywhere[:, 1:4].sum(axis=0)
     if not np.isfinite(weight):
         raise EdgeValueError(
             "expected weights that together are at most 1.8e308, so that no length of a path "
             "overflows, got more; divide them all by a number"
         )
-    return Scale(int(arcs), float(weight / max(np.sqrt(arcs * squares), 1.0)))
+    alike = bool((everywhere[:, 4] == everywhere[0, 4]).all())
+    return Scale(int(arcs), float(weight / max(np.sqrt(arcs * squares), 1.0)), alike)
 
 
 def _facts(shard: Shard) -> NDArray[np.float64]:

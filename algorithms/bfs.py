@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._levels import Progress, can_push_together, push_together
 from dgraph.algorithms._pieces import search_with_pieces
 from dgraph.algorithms._search import (
     Search,
@@ -52,7 +53,6 @@ from dgraph.algorithms._search import (
     start,
     top_down,
 )
-from dgraph.algorithms._together import Progress, can_push_together, push_together
 from dgraph.arguments import as_sources, optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.context import Context

@@ -48,22 +48,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.algorithms._by_weight import WeightedRows, by_weight
-from dgraph.algorithms._delta import (
-    DEFERRED,
-    PILED,
-    UNSETTLED,
-    Search,
-    begin,
-    enter,
-    flush,
-    lower,
-    pull,
-    receive,
-    relax,
-    reset,
-    start,
-)
+from dgraph.algorithms._buckets import Rules, begin_at, go_on
+from dgraph.algorithms._by_weight import by_weight
+from dgraph.algorithms._delta import Search, begin, flush, lower, pull, reset, start
 from dgraph.algorithms._tight import predecessors
 from dgraph.algorithms._weights import check_weights
 from dgraph.algorithms.bfs import bfs_slot
@@ -152,66 +139,29 @@ async def search(
     """
     scale = await check_weights(ctx, shard)
     delta = delta or DELTA * scale.spread or 1.0
+    beyond = float(np.nextafter(limit, np.inf))
+    rules = Rules(delta, beyond, scale.arcs, shard.num_vertices, PULL, NEAR, scale.alike)
     out, into = by_weight(shard)
     reset(s, into)
-    beyond = float(np.nextafter(limit, np.inf))
-    lowest = pulled = 0.0
-    unsettled = scale.arcs
     if source >= 0:
         start(source, s, out)
+    now, pulled = begin_at(rules), 0.0
     while True:
-        nearest = await _nearest(ctx, s)
-        if nearest >= beyond or nearest == math.inf:
+        ctx.stage = "relax"
+        now = await go_on(ctx, shard, s, now, rules)
+        if now.is_over:
             break
-        if unsettled > (1 - NEAR) * scale.arcs:
-            lowest = nearest
-        horizon = nearest + delta * scale.arcs / max(unsettled, 1)
-        horizon = min(max(horizon, np.nextafter(nearest, np.inf)), beyond)
-        enter(horizon, s)
-        deferred, unsettled = await _relax(ctx, shard, s, horizon, out, into)
-        if deferred > PULL * (unsettled + shard.num_vertices):
+        if now.is_pull_due(rules):
             ctx.stage = "pull"
-            sent, distances = flush(lowest, s, out)
+            sent, distances = flush(now.lowest, s, out)
             lower(*await ctx.reduce(shard, sent, distances, combine="min"), s)
             await ctx.broadcast(shard, s.distance)
-            pull(max(lowest, pulled), horizon, s, out, into)
-            pulled = horizon
+            pull(max(now.lowest, pulled), now.horizon, s, out, into)
+            pulled = now.horizon
+            now = now.after_pull(shard.num_vertices)
     far = s.distance[: shard.masters] > limit
     s.distance[: shard.masters][far] = math.inf
-    return lowest
-
-
-async def _nearest(ctx: Context, s: Search) -> float:
-    """Return the distance at which the next edge lands, on whatever slot."""
-    ctx.stage = "relax"
-    # the bits of floats that are not negative are in the same order as the floats
-    nearest = s.nearest.view(np.int64)
-    work = int(s.counts[DEFERRED] + s.counts[PILED])
-    least = await ctx.allreduce(nearest, "min", work=work)
-    return float(least.view(np.float64)[0])
-
-
-async def _relax(
-    ctx: Context,
-    shard: Shard,
-    s: Search,
-    horizon: float,
-    out: WeightedRows,
-    into: WeightedRows,
-) -> tuple[int, int]:
-    """Relax what lands below the horizon until no slot improves anything.
-
-    Returns the edges of all slots that were put off, and those into unsettled vertices.
-    """
-    while True:
-        sent, distances = relax(horizon, s, out, into)
-        vote = sent.size, s.counts[DEFERRED], s.counts[UNSETTLED]
-        work = int(s.counts[DEFERRED]) + sent.size
-        met = await ctx.reduce(shard, sent, distances, vote, work, combine="min")
-        receive(*met, s, out)
-        improved, deferred, unsettled = ctx.vote.tolist()
-        if improved == 0:
-            return deferred, unsettled
+    return now.lowest
 
 
 def sssp(
