@@ -148,7 +148,11 @@ def is_stronger(one, other):  # type: ignore[no-untyped-def]
 
 @nb.njit(nogil=True, cache=True)
 def hand_on(left, begin):  # type: ignore[no-untyped-def]
-    """Hand colours on along out-edges, first in first out, until no master takes another."""
+    """Hand colours on along out-edges, first in first out, until no master takes another.
+
+    Returns how many edges that took.
+    """
+    looked_at = 0
     masters, targets, colour = left.root.size, left.out, left.colour
     room = left.queue.size
     waiting, head = begin.size, 0
@@ -161,6 +165,7 @@ def hand_on(left, begin):  # type: ignore[no-untyped-def]
         waiting -= 1
         left.awake[v >> 6] &= ~(_ONE << np.uint64(v & 63))
         own = colour[v]
+        looked_at += left.out_offsets[v + 1] - left.out_offsets[v]
         for j in range(left.out_offsets[v], left.out_offsets[v + 1]):
             u = targets[j]
             if colour[u] == own or not is_stronger(own, colour[u]) or not counts(left, v, u):
@@ -174,6 +179,7 @@ def hand_on(left, begin):  # type: ignore[no-untyped-def]
                 tail = head + waiting
                 left.queue[tail if tail < room else tail - room] = u
                 waiting += 1
+    return looked_at
 
 
 @nb.njit(nogil=True, cache=True)

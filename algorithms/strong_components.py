@@ -15,8 +15,9 @@ Instead::
                 contracts the components of what it has itself, slot 0 has what is left of that
                 and finds its components by Tarjan's algorithm
 
-A search over a long chain that changes slots at every step would take a superstep for each. So
-a search ends when it has taken as long as slot 0 would, which then finishes.
+A search over a long chain that changes slots at every step would take a superstep for each, and
+on a road network colours are overtaken again and again. So the searches end when they have
+taken as long as slot 0 would, which then finishes.
 
 An edge between two vertices of different colours is in no component, and counts no more. How
 strong a colour is is a hash of the vertex, so that a chain of many components falls apart into
@@ -30,9 +31,10 @@ left. `live` is a bitmap over the local ids of what is left. `part` over the loc
 the colour of the turn before, `colour` that of this one: the order of a vertex, -1 none.
 
 Cost: supersteps: 3 if few edges are there; else those of a few searches in which each slot goes
-as far as it can, and as many again for each turn of colours; a search never takes more than one
-for each `STEP` edges. Messages: a few for each proxy and turn, and at most a share of a slot's
-edges to slot 0; all that is left, contracted, if a search was given up.
+as far as it can, and as many again for each turn of colours; all searches together never take
+more than `PATIENCE` and one for each `STEP` edges. Messages: a few for each proxy and turn, and
+at most a share of a slot's edges to slot 0; all that is left, contracted, if a search was given
+up.
 
 References
 ----------
@@ -44,6 +46,7 @@ References
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,8 +80,9 @@ FINISH = 1.0
 #: Or no more than so many, which take it as long as the supersteps of a search or two.
 SMALL = 1 << 13
 
-#: A search is given up after so many supersteps, and one more for each `STEP` edges: to finish
-#: takes as long then. Most networks need about 20 supersteps for everything.
+#: Searches are given up when they have taken as long as slot 0 would take for what is left: it
+#: and handing colours on take about 200 ns an edge, the latter on all slots at the same time,
+#: and a superstep takes 200 us. Most networks need about 20 supersteps for everything.
 PATIENCE = 50
 STEP = 1000
 
@@ -90,6 +94,37 @@ Bits = NDArray[np.uint64]
 _NOBODY = np.zeros(0, np.int32)
 
 
+@dataclass
+class Patience:
+    """How long all searches together may take, in supersteps; the same on all slots.
+
+    Examples
+    --------
+    >>> patience = Patience(slots=2)
+    >>> patience.grant(10_000)
+    >>> patience.spend(100_000)
+    >>> patience.most, patience.spent, patience.is_over
+    (60.0, 51.0, False)
+    """
+
+    slots: int
+    most: float = 0.0
+    spent: float = 0.0
+
+    def grant(self, edges: int) -> None:
+        """Allow as much as it would take to finish with so many edges."""
+        self.most = PATIENCE + edges / STEP
+
+    def spend(self, looked_at: int) -> None:
+        """Note a superstep in which the slots looked at so many edges together."""
+        self.spent += 1 + looked_at / self.slots / STEP
+
+    @property
+    def is_over(self) -> bool:
+        """Whether slot 0 should finish."""
+        return self.spent >= self.most
+
+
 async def strong_components_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     """Label every master with the smallest vertex of its strong component."""
     shard = await whole_rows(ctx, shard)
@@ -98,11 +133,12 @@ async def strong_components_slot(ctx: Context, shard: Shard) -> dict[str, Column
         return {"component": Orders(smallest(shard.order, component)[component])}
     left = _whole(shard)
     edges, vertices = shard.num_edges, shard.num_vertices
-    few, most = max(FINISH * edges / ctx.slots, SMALL), PATIENCE + edges // STEP
+    few, patience = max(FINISH * edges / ctx.slots, SMALL), Patience(ctx.slots)
     search = _search_pivot
     while edges > few:
+        patience.grant(edges)
         await _trim(ctx, shard, left, vertices)
-        if not await search(ctx, shard, left, most):
+        if not await search(ctx, shard, left, patience):
             break
         search = _search_colours
         ctx.stage = "count"
@@ -159,7 +195,7 @@ async def _take_away(
     bury(left.live, proxies)
 
 
-async def _search_pivot(ctx: Context, shard: Shard, left: Left, most: int) -> bool:
+async def _search_pivot(ctx: Context, shard: Shard, left: Left, patience: Patience) -> bool:
     """Find the component of the heaviest vertex that is left."""
     ctx.stage = "pivot"
     first = _masters(left)[:1].copy()  # masters are in the vertex order
@@ -167,35 +203,36 @@ async def _search_pivot(ctx: Context, shard: Shard, left: Left, most: int) -> bo
     heaviest = await ctx.allreduce(ranks, op="min")
     pivot = first[shard.rank[first] == heaviest]
     left.colour[pivot] = shard.order[pivot]
-    return await _find_components(ctx, shard, left, pivot, most)
+    return await _find_components(ctx, shard, left, pivot, patience)
 
 
-async def _search_colours(ctx: Context, shard: Shard, left: Left, most: int) -> bool:
+async def _search_colours(ctx: Context, shard: Shard, left: Left, patience: Patience) -> bool:
     """Find a component of each colour."""
     own = _masters(left).copy()
     left.colour[:] = -1
     left.colour[own] = shard.order[own]
-    return await _find_components(ctx, shard, left, own, most)
+    return await _find_components(ctx, shard, left, own, patience)
 
 
 async def _find_components(
-    ctx: Context, shard: Shard, left: Left, begin: NDArray[np.int32], most: int
+    ctx: Context, shard: Shard, left: Left, begin: NDArray[np.int32], patience: Patience
 ) -> bool:
     """Hand the colours of `begin` on, find the components of the roots, take them away.
 
-    Returns whether the search has come to its end; after `most` supersteps out and as many back
-    it is given up, and nothing has been taken away.
+    Returns whether the search has come to its end; when the patience is over it is given up,
+    and nothing has been taken away.
     """
     ctx.stage = "forward"
     candidates = begin
-    for _ in range(most):
-        hand_on(left, begin)
+    while not patience.is_over:
+        looked_at = hand_on(left, begin)
         proxies = _take(left.touched, shard)
         vertices, colours = await ctx.reduce(
-            shard, proxies, left.colour[proxies], (proxies.size,)
+            shard, proxies, left.colour[proxies], (proxies.size, looked_at)
         )
         if ctx.vote[0] == 0:
             break
+        patience.spend(int(ctx.vote[1]))
         begin = left.queue[: accept(left, vertices, colours)].copy()
     else:
         return False
@@ -203,12 +240,13 @@ async def _find_components(
     ctx.stage = "backward"
     await exchange_changes(ctx, shard, own, (left.colour,))
     begin = candidates[left.colour[candidates] == shard.order[candidates]]
-    for _ in range(most):
+    while not patience.is_over:
         reach_back(left, begin)
         sent = int(np.bitwise_count(left.touched).sum())
         await exchange_changes(ctx, shard, _NOBODY, (), left.touched, (sent,))
         if ctx.vote[0] == 0:
             break
+        patience.spend(0)
         begin = left.queue[: positions(left.touched[: left.awake.size], left.queue)].copy()
         left.touched[:] = 0
     else:
