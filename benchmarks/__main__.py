@@ -15,6 +15,7 @@ import click
 import dgraph
 from benchmarks.bench import Bench, Settings
 from benchmarks.cases import CASES, load
+from benchmarks.command import names_of
 from benchmarks.row import Row, report, summary
 
 __all__ = ["main", "run_cases"]
@@ -49,18 +50,13 @@ def run_cases(names: list[str], settings: Settings) -> tuple[list[Row], list[str
     return rows, failed
 
 
-def _names(context: click.Context, parameter: click.Parameter, value: str) -> list[str]:
-    names = value.split(",") if value else list(CASES)
-    if unknown := [name for name in names if name not in CASES]:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(CASES)}")
-    return names
-
-
 @click.command()
 @click.option("--scale", default=20, show_default=True, help="The targets speak of 20.")
 @click.option("--repeat", default=5, show_default=True, help="Runs behind each median.")
 @click.option("--sources", default=16, show_default=True, help="Searches behind a median.")
-@click.option("--only", "names", default="", callback=_names, help=f"Of {','.join(CASES)}.")
+@click.option(
+    "--only", "names", default="", callback=names_of(CASES), help=f"Of {','.join(CASES)}."
+)
 @click.option("--skip", default="", help="Rivals to leave out: gap,igraph,networkit,...")
 @click.option(
     "--isolated", is_flag=True, help="All 2**scale vertices on all sides, as GAPBS -g has them."

@@ -6,12 +6,12 @@ import importlib.util
 import statistics
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 from distributed import Client
 
 import dgraph as dg
 from benchmarks.bench import Bench
+from benchmarks.placement.inputs import grid, planted
 from benchmarks.row import Row
 from benchmarks.timing import timed
 from dgraph.topology import Topology
@@ -67,25 +67,3 @@ def _build(frame: pd.DataFrame, client: Client) -> float:
         dg.from_edges(frame, virtual_slots=TREE.slots, topology=TREE, client=client).close()
 
     return float(timed(build)[0])
-
-
-def planted(blocks: int, size: int, degree: int, outside: float) -> pd.DataFrame:
-    """Return a planted partition: random edges of which few leave their block."""
-    draw = np.random.default_rng(1)
-    n = blocks * size
-    block = draw.permutation(np.arange(n) % blocks)
-    members = np.array([np.flatnonzero(block == b) for b in range(blocks)])
-    source = draw.integers(0, n, n * degree // 2)
-    near = members[block[source], draw.integers(0, size, source.size)]
-    leaves = draw.random(source.size) < outside
-    target = np.where(leaves, draw.integers(0, n, source.size), near)
-    loops = source == target
-    return pd.DataFrame({"source": source[~loops], "target": target[~loops]})
-
-
-def grid(side: int) -> pd.DataFrame:
-    """Return a grid whose ids are dealt at random: nothing is near because its id is."""
-    number = np.random.default_rng(1).permutation(side * side).reshape(side, side)
-    low = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
-    high = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
-    return pd.DataFrame({"source": low, "target": high})

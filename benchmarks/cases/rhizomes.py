@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import statistics
+from collections.abc import Iterator
 
-import numpy as np
-import pandas as pd
-
-import dgraph as dg
 from benchmarks.bench import Bench
-from benchmarks.placement.rhizomes import far_bytes, kronecker, star
+from benchmarks.placement.inputs import kronecker
+from benchmarks.placement.layouts import FINE
+from benchmarks.placement.rhizomes import far_bytes, star, star_seconds
 from benchmarks.row import Row
-from dgraph.build.rhizomes import Rhizomes
-
-#: What the Kronecker graph is laid out with, beside "degree".
-FINE = Rhizomes(64, "sources")
 
 
 def run(bench: Bench) -> Iterator[Row]:
     """Count, and time runs with combining on two threads."""
     leaves = 10**6 if bench.settings.scale >= 20 else 16 << bench.settings.scale
-    found = star(leaves).set_index("rhizome_max")
+    client = bench.embedded()
+    found = star(client, leaves).set_index("rhizome_max")
     name = f"star of {leaves:,} leaves"
     notes = found.round(4).to_string().splitlines()
     for what, column, target in (
@@ -36,12 +31,12 @@ def run(bench: Bench) -> Iterator[Row]:
         )  # fmt: skip
     yield from _seconds(bench, name, leaves)
     scale = max(4, bench.settings.scale - 2)
-    layouts: dict[str, tuple[str, Rhizomes | None]] = {
-        "degree": ("degree", None),
-        "hierarchy": ("hierarchy", None),
-        "hierarchy + rhizomes": ("hierarchy", FINE),
+    layouts = {
+        "degree": {"placement": "degree"},
+        "hierarchy": {"placement": "hierarchy"},
+        "hierarchy + rhizomes": {"placement": "hierarchy", **FINE},
     }
-    table = far_bytes(kronecker(scale), layouts)
+    table = far_bytes(client, kronecker(scale), layouts)
     lines = table.round(3).to_string(index=False).splitlines()
     mine = table[table["layout"] == "hierarchy + rhizomes"].set_index("routing")
     base = table[table["layout"] == "degree"].set_index("routing")
@@ -58,22 +53,8 @@ def run(bench: Bench) -> Iterator[Row]:
 
 def _seconds(bench: Bench, name: str, leaves: int) -> Iterator[Row]:
     """Time PageRank and label propagation on the star, split and whole, by turns."""
-    frame = pd.DataFrame({"source": np.zeros(leaves, int), "target": np.arange(1, leaves + 1)})
-    kernels: dict[str, Callable[[dg.Graph], object]] = {
-        "pagerank": lambda g: dg.pagerank(g, max_iter=10, tol=None),
-        "cdlp": lambda g: dg.cdlp(g),
-    }
-    options: dict[str, Any] = {"virtual_slots": 16, "client": bench.embedded()}
-    with (
-        dg.from_edges(frame, **options) as whole,
-        dg.from_edges(frame, rhizome_max=16, **options) as split,
-    ):
-        for kernel, call in kernels.items():
-            seconds: dict[str, list[float]] = {"split": [], "whole": []}
-            for _ in range(bench.settings.repeat + 1):
-                for key, g in (("split", split), ("whole", whole)):
-                    call(g)
-                    seconds[key].append(g.runs[-1].seconds)
-            ours, theirs = (float(np.median(some[1:])) for some in seconds.values())
-            what = f"{name}, {kernel}, 10 rounds on 2 threads"
-            yield Row("rhizomes", what, ours, {"without": theirs}, "without", 1.0)
+    found = star_seconds(bench.embedded(), leaves, bench.settings.repeat)
+    for kernel, seconds in found.items():
+        theirs, ours = map(statistics.median, seconds.values())
+        what = f"{name}, {kernel}, 10 rounds on 2 slots"
+        yield Row("rhizomes", what, ours, {"without": theirs}, "without", 1.0)

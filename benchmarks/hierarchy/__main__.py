@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
 from benchmarks.__main__ import machine
+from benchmarks.command import names_of, numbers, show
 from benchmarks.hierarchy.evidence import FIGURES, Asked, Bench
 from benchmarks.hierarchy.netlab import VARIABLE, find
-from benchmarks.hierarchy.tables import Table, write
 from benchmarks.hierarchy.wall import links, walls
 
 __all__ = ["main"]
@@ -18,27 +17,15 @@ __all__ = ["main"]
 ALL = FIGURES | {"links": links, "walls": walls}
 
 
-def _names(context: click.Context, parameter: click.Parameter, value: str) -> list[str]:
-    names = value.split(",") if value else list(ALL)
-    if unknown := [name for name in names if name not in ALL]:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(ALL)}")
-    return names
-
-
-def _numbers(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
-    try:
-        return tuple(map(int, value.split(",")))
-    except ValueError:
-        raise click.BadParameter(f"expected numbers, got {value!r}") from None
-
-
 @click.command()
 @click.option("--scale", default=12, show_default=True, help="The targets speak of 18.")
-@click.option("--only", "names", default="", callback=_names, help=f"Of {','.join(ALL)}.")
+@click.option(
+    "--only", "names", default="", callback=names_of(ALL), help=f"Of {','.join(ALL)}."
+)
 @click.option(
     "--slots",
     default="64,256",
-    callback=_numbers,
+    callback=numbers,
     show_default=True,
     help="Virtual slots; the targets speak of 1024,4096.",
 )
@@ -67,15 +54,7 @@ def main(
         scale, slots, virtual_scale or scale, real, found, reason, netlab_scale, turns
     )
     bench = Bench(asked, lambda text: click.echo(f"... {text}", err=True))
-    tables: list[Table] = []
-    with bench.stack:
-        for name in names:
-            for table in ALL[name](bench):
-                tables.append(table)
-                click.echo(table.text() + "\n")
-    if out is not None:
-        files = [os.path.relpath(path) for path in write(tables, out)]
-        click.echo("written: " + ", ".join(files))
+    show(ALL, names, bench, out)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import dgraph as dg
-from benchmarks.hierarchy.lab import ALGORITHMS, FIXED, Lab, Setting, Watched
+from benchmarks.hierarchy.lab import ALGORITHMS, FIXED, Lab, Setting
 from benchmarks.hierarchy.netlab import Netlab
 from benchmarks.hierarchy.tables import Plot, Table
 from benchmarks.hierarchy.virtual import extrapolated, simulations, tree_of
+from benchmarks.hierarchy.watched import Watched
 from benchmarks.hierarchy.world import World, make_world
 from dgraph.topology import Topology
 
-__all__ = ["FIGURES", "Asked", "Bench"]
+__all__ = ["FIGURES", "Asked", "Bench", "real_graphs"]
 
 #: The machines for which "auto" is held against the fixed routings.
 SETTINGS = ("far 100", "links", "decade", "cloud")
@@ -172,7 +173,7 @@ def scaling(bench: Bench) -> Iterator[Table]:
 def real(bench: Bench) -> Iterator[Table]:
     """Fig. 9: all six algorithms on two real graphs."""
     rows = []
-    for name, edges, options in _real_graphs(bench.asked.real):
+    for name, edges, options in real_graphs(bench.asked.real):
         with Lab(edges, Topology.from_fanouts([2, 4]), **options) as lab:
             setting = Setting.of("far 100", lab.topology.height)
             for algorithm in ALGORITHMS:
@@ -197,7 +198,8 @@ def real(bench: Bench) -> Iterator[Table]:
     yield Table("fig9_real", "six algorithms on real graphs", rows, notes, plot)
 
 
-def _real_graphs(paths: Sequence[str]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+def real_graphs(paths: Sequence[str]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Yield names, edges and options of files; without any, of two of networkx's own."""
     for path in paths:
         yield Path(path).name, path, {}
     if not paths:

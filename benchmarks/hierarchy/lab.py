@@ -1,25 +1,22 @@
 """The engine on virtual slots: what it sends in every stage of every algorithm, watched.
 
 A graph is built on one in-process worker with as many virtual slots as a domain tree has, and
-the slots' own programs run on threads. An observer of the hub notes every frame, so that
-counts are the engine's, and `dgraph.topology.simulate` turns them into the time that the links
-of a described machine would take: a modelled time, never a measured one.
+the slots' own programs run on threads. What they send is :mod:`benchmarks.hierarchy.watched`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from distributed import Client, LocalCluster
-from numpy.typing import NDArray
 
 import dgraph as dg
+from benchmarks.hierarchy.watched import Apart, Watched
 from dgraph.algorithms.betweenness_centrality import betweenness_slot
 from dgraph.algorithms.bfs import bfs_slot
 from dgraph.algorithms.cdlp import cdlp_slot
@@ -27,20 +24,15 @@ from dgraph.algorithms.connected_components import connected_components_slot
 from dgraph.algorithms.pagerank import pagerank_slot
 from dgraph.algorithms.sssp import sssp_slot
 from dgraph.engine.context import Context
-from dgraph.engine.network import AUTO, Network
+from dgraph.engine.network import AUTO
 from dgraph.engine.pool import run
-from dgraph.engine.records import ROUTES
-from dgraph.exchange.hop import Hop
-from dgraph.exchange.hub import Request
-from dgraph.exchange.routing.choice import HEAD, STAGE
-from dgraph.exchange.routing.ground import Ground, default_group, positions
+from dgraph.exchange.routing.ground import Ground, default_group
 from dgraph.exchange.routing.monitors import score
-from dgraph.exchange.routing.schedule import alone
 from dgraph.shard import Shard
 from dgraph.topology import CostModel, Topology
-from dgraph.topology.simulate import Machine, Traffic, simulate
+from dgraph.topology.simulate import Machine
 
-__all__ = ["ALGORITHMS", "FIXED", "Lab", "Setting", "Watched"]
+__all__ = ["ALGORITHMS", "FIXED", "Lab", "Setting", "in_process"]
 
 #: Routings that "auto" is held against.
 FIXED = ("direct", "aml", "mst", "rail", "monitor", "multileader", "tree")
@@ -53,8 +45,6 @@ ALGORITHMS = (
     "betweenness_centrality",
     "cdlp",
 )
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -86,141 +76,20 @@ class Setting:
         return cls(name, Machine.of(name, height), CostModel.of(name, height))
 
 
-class _Apart(Network):
-    """A network whose slots count as processes of their own, though one process has them."""
-
-    def hops(self, name: str, backwards: bool | None) -> tuple[Hop, ...]:
-        """Return the stages, and remember of which routing they are."""
-        found = self._hops.get((name, backwards))
-        if found is None:
-            found = alone(name, backwards, self.ground)
-            self._hops[name, backwards] = found
-            for hop in found:
-                self.known[id(hop)] = self._links(name, backwards, hop.stage)
-        return found
-
-    @cached_property
-    def known(self) -> dict[int, Numbers]:
-        """For each stage the links that carry at least votes: source * slots + target."""
-        return {}
-
-    def _links(self, name: str, backwards: bool | None, stage: int) -> Numbers:
-        slots = np.arange(self.slots)
-        pairs = [some.ravel() for some in np.meshgrid(slots, slots)]
-        links = [np.zeros(0, np.int64)]
-        for direction in (False, True) if backwards is None else (backwards,):
-            where = positions(self.strategy(name, direction), *pairs)
-            here, there = list(pairwise(where))[stage]
-            links.append((here * self.slots + there)[here != there])
-        return np.unique(np.concatenate(links))
-
-
-@dataclass
-class _Stage:
-    """What one stage sent: rows of source, target, messages, bytes; and what slots computed."""
-
-    name: str
-    last: bool
-    rows: Numbers
-    links: Numbers
-    computation: list[float]
-
-
-@dataclass
-class Watched:
-    """A run that was watched; also the Observer of its hub.
-
-    Parameters
-    ----------
-    topology : Topology
-    network : Network or None
-    """
-
-    topology: Topology
-    network: _Apart | None
-    stages: list[_Stage] = field(default_factory=list)
-
-    def superstep(
-        self,
-        stage: str,
-        requests: Mapping[int, Request],
-        compute: Mapping[int, float],
-        exchange: float,
-        elapsed: float,
-    ) -> None:
-        """Note a stage: called by the hub."""
-        if stage == ROUTES:
-            return
-        rows = [
-            (frame.source, frame.target, frame.count, frame.nbytes)
-            for request in requests.values()
-            for frame in request.frames
-        ]
-        hop = next(iter(requests.values())).hop
-        if hop is None or self.network is None:
-            slots = self.topology.slots
-            links = np.flatnonzero(~np.eye(slots, dtype=bool))
-        else:
-            links = self.network.known[id(hop)]
-        self.stages.append(
-            _Stage(
-                stage,
-                hop is None or hop.last,
-                np.array(rows, np.int64).reshape(-1, 4),
-                links,
-                list(compute.values()),
-            )
-        )
-
-    @property
-    def supersteps(self) -> int:
-        """How many there were."""
-        return sum(stage.last for stage in self.stages)
-
-    def counts(self) -> NDArray[np.int64]:
-        """Return frames, messages and bytes by level."""
-        total = np.zeros((3, self.topology.height + 1), np.int64)
-        for stage in self.stages:
-            source, target, messages, size = stage.rows.T
-            level = self.topology.level(source, target)
-            for row, amount in enumerate((np.ones(level.size), messages, size)):
-                found = np.bincount(level, amount, minlength=self.topology.height + 1)
-                total[row] += found.astype(np.int64)
-        return total
-
-    def traffic(self, far: bool = True) -> Iterator[Traffic]:
-        """Yield each stage, with frames for votes only; not far: without the top level's."""
-        slots = self.topology.slots
-        for stage in self.stages:
-            source, target, _, size = stage.rows.T
-            more = np.setdiff1d(stage.links, source * slots + target)
-            source = np.concatenate([source, more // slots])
-            target = np.concatenate([target, more % slots])
-            size = np.concatenate([size, np.full(more.size, HEAD)])
-            if not far:
-                near = self.topology.level(source, target) < self.topology.height
-                source, target, size = source[near], target[near], size[near]
-            yield Traffic.of(source, target, size)
-
-    def seconds(self, machine: Machine, far: bool = True) -> float:
-        """Return the modelled time of all frames, and of the engine's stages beside them."""
-        found = simulate(self.topology, self.traffic(far), machine)
-        return found.seconds + STAGE * len(self.stages)
-
-    def split(self, machine: Machine) -> dict[str, float]:
-        """Return seconds of computation (measured), near and far exchange (modelled), waiting.
-
-        Slots wait for the one that computes longest.
-        """
-        means = [float(np.mean(stage.computation)) for stage in self.stages]
-        longest = [max(stage.computation) for stage in self.stages]
-        near = self.seconds(machine, far=False)
-        return {
-            "computation": sum(means),
-            "near": near,
-            "far": self.seconds(machine) - near,
-            "waiting": sum(longest) - sum(means),
-        }
+@contextmanager
+def in_process() -> Iterator[Client]:
+    """Yield a client of one worker in this process."""
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=2,
+            processes=False,
+            memory_limit=0,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 class Lab:
@@ -231,23 +100,18 @@ class Lab:
     edges : Any
         What `dgraph.from_edges` takes.
     topology : Topology
+    client : distributed.Client, optional
+        One of `in_process`. Default: one of its own.
     **options
         Of `dgraph.from_edges`.
     """
 
-    def __init__(self, edges: Any, topology: Topology, **options: Any) -> None:
+    def __init__(
+        self, edges: Any, topology: Topology, client: Client | None = None, **options: Any
+    ) -> None:
         self.topology = topology
         with ExitStack() as stack:
-            cluster = stack.enter_context(
-                LocalCluster(
-                    n_workers=1,
-                    threads_per_worker=2,
-                    processes=False,
-                    memory_limit=0,
-                    dashboard_address="127.0.0.1:0",
-                )
-            )
-            client = stack.enter_context(Client(cluster, set_as_default=False))
+            self._client = client = client or stack.enter_context(in_process())
             with client.as_current():
                 self.graph = stack.enter_context(
                     dg.from_edges(
@@ -258,17 +122,26 @@ class Lab:
                         **options,
                     )
                 )
-                self.source = dg.graph500.search_keys(self.graph, k=1, seed=1)[0]
-                self.reached = int(
-                    dg.graph500.traversed_edges(self.graph, dg.bfs(self.graph, self.source))
-                )
+            cluster: Any = client.cluster
             worker = next(iter(cluster.workers.values()))
             store = worker.plugins["dgraph"].shards
-            found = {shard.slot: shard for shard in _shards(store)}
-            self.shards: list[Shard] = [found[slot] for slot in range(topology.slots)]
+            found = store.belonging_to(self.graph._home.name)
+            self.shards: list[Shard] = list(found.values())
             self._stack = stack.pop_all()
         heaviest = [np.diff(shard.out.offsets[:65]) for shard in self.shards]
         self.scores = tuple(score(degrees) for degrees in heaviest)
+
+    @cached_property
+    def source(self) -> Any:
+        """The vertex that searches begin at: any that has a neighbour."""
+        return dg.graph500.search_keys(self.graph, k=1, seed=1)[0]
+
+    @cached_property
+    def reached(self) -> int:
+        """Edges that a search traverses."""
+        with self._client.as_current():
+            levels = dg.bfs(self.graph, self.source)
+            return int(dg.graph500.traversed_edges(self.graph, levels))
 
     def __enter__(self) -> Self:
         """Return it."""
@@ -279,9 +152,14 @@ class Lab:
         self._stack.close()
 
     def run(
-        self, algorithm: str, routing: str, cost: CostModel | None = None, combine: bool = True
+        self,
+        algorithm: str,
+        routing: str,
+        cost: CostModel | None = None,
+        combine: bool = True,
+        threads: int | None = None,
     ) -> Watched:
-        """Run an algorithm and watch what it sends."""
+        """Run an algorithm and watch what it sends; on one thread, what slots compute too."""
         watched = Watched(self.topology, self._network(routing, cost, combine))
         program, *options = self._program(algorithm)
 
@@ -294,29 +172,34 @@ class Lab:
             watch,
             self.shards,
             slots=self.topology.slots,
+            threads=threads,
             observer=watched,
             network=watched.network,
         )
         return watched
 
-    def _network(self, routing: str, cost: CostModel | None, combine: bool) -> _Apart | None:
+    def _network(self, routing: str, cost: CostModel | None, combine: bool) -> Apart | None:
         if routing == "direct" or self.topology.height == 0:
             return None
         group = default_group(self.topology, cost if routing == AUTO else None)
         if group is None:
             group = default_group(self.topology, None)
         ground = Ground(self.topology, group or 0, self.scores)
-        return _Apart(ground, routing, combine, cost, range(self.topology.slots))
+        return Apart(ground, routing, combine, cost, range(self.topology.slots))
 
     def _program(self, algorithm: str) -> Sequence[Any]:
+        fixed: dict[str, Sequence[Any]] = {
+            "connected_components": (connected_components_slot,),
+            "pagerank": (pagerank_slot, 0.85, None, 10, None),
+            "cdlp": (cdlp_slot, 5),
+        }
+        if algorithm in fixed:
+            return fixed[algorithm]
         source = self._ids(self.source)
         return {
             "bfs": (bfs_slot, source),
             "sssp": (sssp_slot, source),
-            "connected_components": (connected_components_slot,),
-            "pagerank": (pagerank_slot, 0.85, None, 10, None),
             "betweenness_centrality": (betweenness_slot, source, True, False, False),
-            "cdlp": (cdlp_slot, 5),
         }[algorithm]
 
     def _ids(self, vertex: Any) -> Any:
@@ -326,8 +209,3 @@ class Lab:
             if at.size:
                 return shard.ids.take(at)
         raise KeyError(vertex)
-
-
-def _shards(store: Any) -> Iterator[Shard]:
-    """Yield the shards that a worker holds; the graph is the only one there."""
-    yield from store._values.values()

@@ -130,7 +130,8 @@ def _draw(axes: Any, table: Table) -> None:
     if plot.log:
         axes.set_yscale("log")
     axes.tick_params(axis="x", labelrotation=30, labelsize=7)
-    axes.legend(fontsize=7)
+    if plot.by or plot.kind == "stack":
+        axes.legend(fontsize=7)
 
 
 def _stack(axes: Any, rows: Sequence[Row], plot: Plot) -> None:

@@ -1,93 +1,113 @@
-"""Rhizomes: what splitting the rows of heavy vertices does, as tables of counters.
+"""Rhizomes: what splitting the rows of heavy vertices does, in counts and seconds.
 
-::
-
-    python -m benchmarks.placement.rhizomes --scale 14 [--out FOLDER]
-
-star       a hub with a million leaves: messages at the busiest slot, the hub's work by slot
-figure 3   by rhizome_max: messages and computation of the busiest slot
-figure 4   contention: a histogram of the messages of each link, largest / mean, Gini
-figure 5   scaling: the busiest slot by the number of slots, with rhizomes and without
-
-Counts do not depend on the machine; seconds are those of one thread that runs one slot after
-the other, so the busiest slot's are what a superstep would take if each slot had its own core.
+Counts do not depend on the machine. Seconds of computation are those of one thread that runs
+one slot after the other, so the busiest slot's are what a superstep would take if each slot had
+a core of its own.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
-import sys
-from pathlib import Path
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from distributed import Client
+from numpy.typing import NDArray
 
 import dgraph as dg
-from benchmarks.placement.watched import Watch, entries, lay_out, watch
-from dgraph.algorithms.bfs import bfs_slot
-from dgraph.algorithms.cdlp import cdlp_slot
-from dgraph.algorithms.pagerank import pagerank_slot
-from dgraph.build.rhizomes import Rhizomes
+from benchmarks.hierarchy.lab import Lab
+from benchmarks.placement.inputs import star_graph
 from dgraph.shard import Shard
 from dgraph.topology import Topology
 
-__all__ = ["contention", "far_bytes", "gini", "kronecker", "scaling", "speed_up", "star"]
+__all__ = ["contention", "far_bytes", "gini", "scaling", "speed_up", "star", "star_seconds"]
 
-#: Values of rhizome_max in the tables.
+#: Values of rhizome_max in the tables; numbers of domains.
 MOST = (1, 2, 4, 8, 16, 32, 64)
+DOMAINS = (1, 2, 4, 8)
 
 TREE = Topology.from_fanouts([4, 4])
 
-#: Rounds of PageRank and of label propagation.
-ROUNDS = 3
 
-
-def _split(most: int, allocation: str = "random", cutoff: int | None = None) -> Any:
-    return None if most == 1 else Rhizomes(most, allocation, cutoff)
-
-
-def _pagerank(shards: list[Shard], **options: Any) -> Watch:
-    return watch(pagerank_slot, shards, 0.85, None, ROUNDS, None, **options)
-
-
-def star(leaves: int, most: tuple[int, ...] = (1, 16)) -> pd.DataFrame:
+def star(client: Client, leaves: int, most: Sequence[int] = (1, 16)) -> pd.DataFrame:
     """Split the hub of a star on 16 slots.
 
     Returns
     -------
     pandas DataFrame
         rhizome_max; uncombined: the most messages that a slot would get if every edge sent one,
-        and every rhizome one to its root; received: the most that one gets in a superstep of
-        PageRank as it is; entries: the most entries of the hub on a slot; for each algorithm
-        the seconds of the busiest slot in all rounds, the first of which compiles nothing.
-
-    Examples
-    --------
-    >>> found = star(160)
-    >>> found["uncombined"].tolist(), found["entries"].tolist()
-    ([150, 15], [160, 10])
+        and every rhizome one to its root; received: the most that one gets in a stage of
+        PageRank as it is; entries: the most entries of the hub on a slot. For PageRank and
+        CDLP, seconds of all rounds, on one thread: busiest, of the busiest slot; ahead, what
+        it has more than the middle slot, which is the hub's own work; all, of all slots.
     """
-    frame = pd.DataFrame({"source": np.zeros(leaves, int), "target": np.arange(1, leaves + 1)})
     rows = []
     for number in most:
-        shards = lay_out(frame, TREE, "degree", _split(number))
-        _pagerank(shards), watch(cdlp_slot, shards, 1)
-        ranks, labels = _pagerank(shards), watch(cdlp_slot, shards, ROUNDS)
-        rows.append(
-            {
+        with Lab(star_graph(leaves), TREE, client, rhizome_max=number) as lab:
+            row: dict[str, Any] = {
                 "rhizome_max": number,
-                "uncombined": max(_uncombined(shard) for shard in shards),
-                "received": ranks.most_received,
-                "entries": max(_of_heaviest(shard) for shard in shards),
-                "pagerank_busiest": sum(ranks.busiest),
-                "pagerank_all": sum(ranks.all),
-                "cdlp_busiest": sum(labels.busiest),
-                "cdlp_all": sum(labels.all),
+                "uncombined": max(_uncombined(shard) for shard in lab.shards),
+                "received": lab.run("pagerank", "direct").without_output().most_received,
+                "entries": max(_of_heaviest(shard) for shard in lab.shards),
             }
-        )
+            for algorithm in ("pagerank", "cdlp"):
+                lab.run(algorithm, "direct", threads=1)  # compiles, and takes memory
+                found = lab.run(algorithm, "direct", threads=1).without_output()
+                every = sum(sum(stage.computation) for stage in found.stages)
+                row |= {
+                    f"{algorithm}_busiest": found.busiest,
+                    f"{algorithm}_ahead": found.ahead,
+                    f"{algorithm}_all": every,
+                }
+        rows.append(row)
     return pd.DataFrame(rows)
+
+
+def star_seconds(
+    client: Client, leaves: int, turns: int, slots: int = 2
+) -> dict[str, dict[int, list[float]]]:
+    """Time PageRank and CDLP on a star, whole and split over all slots, by turns.
+
+    Returns
+    -------
+    dict
+        By algorithm and rhizome_max the wall time of the supersteps of each turn.
+    """
+    calls: dict[str, Callable[[dg.Graph], object]] = {
+        "pagerank": lambda g: dg.pagerank(g, max_iter=10, tol=None),
+        "cdlp": lambda g: dg.cdlp(g),
+    }
+    found: dict[str, dict[int, list[float]]] = {}
+    with ExitStack() as stack:
+        graphs = {
+            number: stack.enter_context(
+                dg.from_edges(
+                    star_graph(leaves), rhizome_max=number, virtual_slots=slots, client=client
+                )
+            )
+            for number in (1, slots)
+        }
+        for name, call in calls.items():
+            found[name] = {number: [] for number in graphs}
+            for turn in range(turns + 1):
+                for number, g in graphs.items():
+                    call(g)
+                    found[name][number] += [g.runs[-1].seconds] * (turn > 0)
+    return found
+
+
+def star_walls(client: Client, leaves: int, turns: int) -> list[dict[str, Any]]:
+    """Return a row for each algorithm: medians of `star_seconds`."""
+    rows = []
+    for name, seconds in star_seconds(client, leaves, turns).items():
+        whole, split = map(statistics.median, seconds.values())
+        rows.append(
+            {"algorithm": name, "whole": whole, "split": split, "split/whole": split / whole}
+        )
+    return rows
 
 
 def _uncombined(shard: Shard) -> int:
@@ -111,24 +131,30 @@ def _of_heaviest(shard: Shard) -> int:
     return found
 
 
-def kronecker(scale: int) -> pd.DataFrame:
-    """Return the edges of a Kronecker graph."""
-    made: pd.DataFrame = dg.generate.kronecker(scale).compute(scheduler="threads")
-    return made
-
-
-def _heavy_source(shards: list[Shard]) -> Any:
-    """Return the id of the vertex of rank 0: a search from it reaches what can be reached."""
-    where = next(s for s in shards if s.masters and s.rank[0] == 0)
-    return where.ids.slice(0, 1)
+def _entries(shards: Sequence[Shard]) -> NDArray[np.int64]:
+    """Return the entries of rows that each slot holds."""
+    held = [
+        sum(
+            rows.targets.size + (0 if split is None else split.rows.targets.size)
+            for rows, split in shard.families
+        )
+        for shard in shards
+    ]
+    return np.array(held)
 
 
 def far_bytes(
+    client: Client,
     frame: pd.DataFrame,
-    layouts: dict[str, tuple[str, Rhizomes | None]],
-    routings: tuple[str, ...] = ("direct", "rail", "tree"),
+    layouts: Mapping[str, Mapping[str, Any]],
+    routings: Sequence[str] = ("direct", "rail", "tree"),
 ) -> pd.DataFrame:
     """Count the bytes between domains of 4 domains of 4 slots, by layout and routing.
+
+    Parameters
+    ----------
+    layouts : mapping of str to mapping
+        Options of `dgraph.from_edges`, by a name.
 
     Returns
     -------
@@ -137,46 +163,39 @@ def far_bytes(
         the layout edge_balance: the largest number of entries of a slot over the mean.
     """
     rows = []
-    for name, (placement, rhizomes) in layouts.items():
-        shards = lay_out(frame, TREE, placement, rhizomes)
-        held, source = entries(shards), _heavy_source(shards)
-        for routing in routings:
-            way: dict[str, Any] = {"topology": TREE, "routing": routing}
-            search = watch(bfs_slot, shards, source, **way)
-            rows.append(
-                {
-                    "layout": name,
-                    "routing": routing,
-                    "bfs": search.far_bytes(TREE),
-                    "pagerank": _pagerank(shards, **way).far_bytes(TREE),
-                    "edge_balance": float(held.max() / held.mean()),
+    for name, options in layouts.items():
+        with Lab(frame, TREE, client, **options) as lab:
+            held = _entries(lab.shards)
+            for routing in routings:
+                sent = {
+                    each: int(lab.run(each, routing).without_output().counts()[2, -1])
+                    for each in ("bfs", "pagerank")
                 }
-            )
+                even = float(held.max() / held.mean())
+                rows.append({"layout": name, "routing": routing, **sent, "edge_balance": even})
     return pd.DataFrame(rows)
 
 
-def speed_up(frame: pd.DataFrame, most: tuple[int, ...] = MOST) -> pd.DataFrame:
+def speed_up(client: Client, frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Make the paper's figure 3: the busiest slot by rhizome_max, over that without."""
-    rows = []
-    for number in most:
-        shards = lay_out(frame, TREE, "degree", _split(number))
-        _pagerank(shards)
-        ranks, held = _pagerank(shards), entries(shards)
-        split = [s.into_split for s in shards if s.into_split is not None]
-        rows.append(
-            {
+    rows: list[dict[str, Any]] = []
+    for number in MOST:
+        with Lab(frame, TREE, client, rhizome_max=number) as lab:
+            lab.run("pagerank", "direct", threads=1)
+            ranks = lab.run("pagerank", "direct", threads=1).without_output()
+            split = [s.into_split for s in lab.shards if s.into_split is not None]
+            row: dict[str, Any] = {
                 "rhizome_max": number,
                 "split": sum(some.heavy.size for some in split),
-                "uncombined": max(_uncombined(shard) for shard in shards),
+                "uncombined": max(_uncombined(shard) for shard in lab.shards),
                 "received": ranks.most_received,
-                "entries": int(held.max()),
-                "busiest": sum(ranks.busiest),
+                "entries": int(_entries(lab.shards).max()),
+                "busiest": ranks.busiest,
             }
-        )
-    found = pd.DataFrame(rows)
-    for name in ("uncombined", "received", "busiest"):
-        found[f"{name}_gain"] = found[name].iloc[0] / found[name]
-    return found
+        rows.append(row)
+        for name in ("uncombined", "received", "busiest"):
+            row[f"{name}_gain"] = rows[0][name] / max(row[name], 1e-9)
+    return rows
 
 
 def gini(values: Any) -> float:
@@ -194,96 +213,78 @@ def gini(values: Any) -> float:
 
 
 def contention(
-    frame: pd.DataFrame, most: tuple[int, ...] = (1, 16), bins: int = 8
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Make the paper's figure 4: the load of the links between slots in a round of PageRank.
+    client: Client, frame: pd.DataFrame, most: Sequence[int] = (1, 16), bins: int = 8
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Make the paper's figure 4: the load of each directed link in ten rounds of PageRank.
 
     Returns
     -------
-    links : pandas DataFrame
-        rhizome_max, largest, mean, largest / mean, Gini, of the messages of a directed link.
-    histogram : pandas DataFrame
-        Links by messages: a column for each rhizome_max, over the same bins.
+    links : list of dict
+        For the links from slot to slot, and those of domains up and down: rhizome_max, how many
+        there are, messages in all, largest, mean, largest / mean, Gini.
+    histogram : list of dict
+        Links from slot to slot and what they carry in all, by the messages of one.
     """
     loads, rows = {}, []
     for number in most:
-        ranks = _pagerank(lay_out(frame, TREE, "degree", _split(number)))
-        load = max(ranks.received, key=lambda some: int(some.sum()))
-        loads[number] = load[~np.eye(len(load), dtype=bool)]
-        mean = loads[number].mean()
-        rows.append(
-            {
-                "rhizome_max": number,
-                "largest": int(loads[number].max()),
-                "mean": float(mean),
-                "largest / mean": float(loads[number].max() / max(mean, 1)),
-                "gini": gini(loads[number]),
-            }
-        )
+        with Lab(frame, TREE, client, rhizome_max=number) as lab:
+            ranks = lab.run("pagerank", "direct").without_output()
+        sent = np.sum(ranks.messages, axis=0)
+        loads[number] = sent[~np.eye(len(sent), dtype=bool)]
+        for kind, load in (("slot to slot", loads[number]), ("domain", _of_domains(sent))):
+            rows.append(
+                {
+                    "rhizome_max": number,
+                    "link": kind,
+                    "links": load.size,
+                    "messages": int(load.sum()),
+                    "largest": int(load.max()),
+                    "mean": float(load.mean()),
+                    "largest/mean": float(load.max() / max(load.mean(), 1)),
+                    "gini": gini(load),
+                }
+            )
     top = max(int(load.max()) for load in loads.values())
     edges = np.linspace(0, max(top, 1), bins + 1)
-    counted = {number: np.histogram(load, edges)[0] for number, load in loads.items()}
-    histogram = pd.DataFrame(counted, index=pd.Index(edges[1:].astype(int), name="up to"))
-    return pd.DataFrame(rows), histogram
+    histogram = []
+    for number, load in loads.items():
+        links = np.histogram(load, edges)[0].tolist()
+        carried = np.histogram(load, edges, weights=load)[0].astype(int).tolist()
+        histogram += [
+            {"rhizome_max": number, "up to": round(end), "links": some, "messages": sum_}
+            for end, some, sum_ in zip(edges[1:].tolist(), links, carried, strict=True)
+        ]
+    return rows, histogram
 
 
-def scaling(frame: pd.DataFrame, domains: tuple[int, ...] = (1, 2, 4, 8)) -> pd.DataFrame:
+def _of_domains(sent: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what passes the links of the leaf domains, up and then down."""
+    domain = np.empty(TREE.slots, np.int64)
+    for number, slots in enumerate(TREE.domains(0)):
+        domain[slots] = number
+    away = np.where(domain[:, None] != domain[None, :], sent, 0)
+    count = int(domain.max()) + 1
+    up, down = (np.bincount(domain, away.sum(axis), minlength=count) for axis in (1, 0))
+    found: NDArray[np.int64] = np.concatenate([up, down]).astype(np.int64)
+    return found
+
+
+def scaling(client: Client, frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Make the paper's figure 5: the busiest slot by slots, 4 in a domain."""
     rows = []
-    for count in domains:
+    for count in DOMAINS:
         tree = Topology.from_fanouts([4, count])
-        row: dict[str, Any] = {"slots": tree.slots}
         for number in (1, 16):
-            shards = lay_out(frame, tree, "degree", _split(number))
-            ranks = _pagerank(shards)
-            row[f"entries_{number}"] = int(entries(shards).max())
-            row[f"received_{number}"] = ranks.most_received
-            row[f"uncombined_{number}"] = max(_uncombined(shard) for shard in shards)
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _plot(folder: Path, gains: pd.DataFrame, histogram: pd.DataFrame) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5))
-    names = [name for name in gains.columns if name.endswith("_gain")]
-    gains.plot(x="rhizome_max", y=names, logx=True, marker="o", ax=left)
-    histogram.plot.bar(ax=right, xlabel="messages of a link, up to", ylabel="links")
-    figure.tight_layout()
-    figure.savefig(folder / "rhizomes.png")
-    plt.close(figure)
-
-
-def main() -> None:
-    """Write all tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--scale", type=int, default=14)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    frame = kronecker(options.scale)
-    links, histogram = contention(frame)
-    tables = {
-        "star": star(1 << (options.scale + 2)),
-        "figure 3, by rhizome_max": speed_up(frame),
-        "figure 4, links": links,
-        "figure 4, histogram": histogram,
-        "figure 5, by slots": scaling(frame),
-    }
-    for name, some in tables.items():
-        sys.stdout.write(f"{name}\n{some.round(4).to_string()}\n\n")
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name, some in tables.items():
-            some.to_csv(options.out / f"{name.replace(', ', '-').replace(' ', '-')}.csv")
-        if importlib.util.find_spec("matplotlib"):
-            _plot(options.out, tables["figure 3, by rhizome_max"], histogram)
-
-
-if __name__ == "__main__":
-    main()
+            with Lab(frame, tree, client, rhizome_max=number) as lab:
+                lab.run("pagerank", "direct", threads=1)
+                ranks = lab.run("pagerank", "direct", threads=1).without_output()
+                row: dict[str, Any] = {
+                    "slots": tree.slots,
+                    "rhizome_max": number,
+                    "entries": int(_entries(lab.shards).max()),
+                    "received": ranks.most_received,
+                    "uncombined": max(_uncombined(shard) for shard in lab.shards),
+                    "busiest": ranks.busiest,
+                }
+            rows.append(row)
+    return rows

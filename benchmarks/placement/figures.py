@@ -1,0 +1,346 @@
+"""The figures: each a function from what was asked for to tables.
+
+Frames and bytes are the engine's own, on virtual slots of one process (`benchmarks.hierarchy`'s
+lab), without those of the result's columns. Times of runs are simulated, frames on the links of
+a described machine, and say so; seconds of builds and of computation are measured here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+from distributed import Client
+
+import dgraph as dg
+from benchmarks.hierarchy.evidence import real_graphs
+from benchmarks.hierarchy.lab import Lab, Setting, in_process
+from benchmarks.hierarchy.tables import Plot, Table
+from benchmarks.hierarchy.watched import Watched
+from benchmarks.placement import rhizomes
+from benchmarks.placement.inputs import grid, kronecker, planted
+from benchmarks.placement.layouts import layouts
+from dgraph.topology import Topology
+
+__all__ = ["FIGURES", "OF_BYTES", "TREE", "Asked", "Bench", "measured"]
+
+#: Of the machine on which the traffic is simulated.
+MACHINE = "tianhe"
+
+#: 4 domains of 4 slots, and the same slots with a level more.
+TREE, DEEP = Topology.from_fanouts([4, 4]), Topology.from_fanouts([4, 2, 2])
+
+#: The part of the edges of a planted partition that leaves its block; neighbours of a vertex.
+OUTSIDE, NEIGHBOURS = 0.05, 16
+
+#: What the column says.
+OF_BYTES = "of_bytes: the same of bytes alone, which the time tends to where graphs are large;"
+
+#: Algorithms with which "auto" is tried.
+ALGORITHMS = ("bfs", "sssp", "connected_components", "pagerank", "cdlp")
+
+#: How far behind "degree" placement "auto" may be.
+BEHIND = 1.05
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says."""
+
+    scale: int = 12
+    slots: tuple[int, ...] = (16, 64)
+    real: tuple[str, ...] = ()
+    leaves: int = 1 << 16
+    turns: int = 3
+
+
+@dataclass
+class Bench:
+    """What figures share."""
+
+    asked: Asked
+    say: Callable[[str], Any]
+    stack: ExitStack = field(default_factory=ExitStack)
+
+    @cached_property
+    def client(self) -> Client:
+        """A client of one worker in this process."""
+        return self.stack.enter_context(in_process())
+
+    @cached_property
+    def kronecker(self) -> pd.DataFrame:
+        """A graph without localities."""
+        return kronecker(self.asked.scale)
+
+    @cached_property
+    def planted(self) -> pd.DataFrame:
+        """A graph of four blocks, of about as many vertices as the Kronecker graph has."""
+        return planted(4, max(8, 1 << (self.asked.scale - 3)), NEIGHBOURS, OUTSIDE)
+
+    @property
+    def graphs(self) -> dict[str, pd.DataFrame]:
+        """Both."""
+        return {"kronecker": self.kronecker, "planted": self.planted}
+
+    def lab(self, edges: Any, tree: Topology, options: Any) -> Lab:
+        """Return a graph on virtual slots, to be closed."""
+        return Lab(edges, tree, self.client, **options)
+
+
+def tree_of(slots: int) -> Topology:
+    """Return a domain tree of so many slots, four in a domain on each level.
+
+    Examples
+    --------
+    >>> tree_of(64).height, tree_of(8).height
+    (2, 1)
+    """
+    fanouts = []
+    while slots > 1:
+        fanouts.append(min(4, slots))
+        slots //= fanouts[-1]
+    return Topology.from_fanouts(fanouts or [1])
+
+
+def measured(found: Watched, setting: Setting) -> dict[str, Any]:
+    """Return what crosses between domains of the top level, and simulated times."""
+    frames, messages, size = found.counts()[:, -1].tolist()
+    return {
+        "far_frames": frames,
+        "far_messages": messages,
+        "far_bytes": size,
+        "simulated": found.seconds(setting.machine),
+        "of_bytes": found.seconds_of_bytes(setting.machine),
+    }
+
+
+def teps(bench: Bench) -> Iterator[Table]:
+    """YH-Light, Fig. 3: edges traversed per second by placement and slots."""
+    rows: list[dict[str, Any]] = []
+    for graph, edges in bench.graphs.items():
+        for slots in bench.asked.slots:
+            tree = tree_of(slots)
+            setting = Setting.of(MACHINE, tree.height)
+            for name, options in layouts().items():
+                bench.say(f"{graph}: {name} on {slots} slots")
+                with bench.lab(edges, tree, options) as lab:
+                    figures = lab.graph.placement.figures()
+                    row: dict[str, Any] = {"graph": graph, "slots": slots, "placement": name}
+                    row |= _run(lab, "bfs", setting)
+                    row["edge_balance"] = figures.edge_balance
+                    row["teps"] = lab.reached / row["simulated"]
+                    row["teps of_bytes"] = lab.reached / row["of_bytes"]
+                rows.append(row)
+    notes = [
+        f"simulated: frames on the links of {MACHINE}, routed as auto does;",
+        OF_BYTES,
+        "computation is left out, and with it what uneven slots cost: edge_balance is the "
+        "fullest slot over the mean.",
+    ]
+    plot = Plot("placement", "teps of_bytes", "slots", log=True)
+    for graph in bench.graphs:
+        some = [row for row in rows if row["graph"] == graph]
+        title = f"{graph}, BFS: traversed edges per second, simulated"
+        yield Table(f"yh3_teps_{graph}", title, some, notes, plot)
+
+
+def preprocessing(bench: Bench) -> Iterator[Table]:
+    """YH-Light, Fig. 4: what placing takes, and the build with it."""
+    rows = []
+    for graph, edges in bench.graphs.items():
+        ways = list(layouts().values())
+        bench.say(f"{graph}: preprocessing")
+        found = [
+            dg.placement.compare(edges, ways, topology=TREE, client=bench.client)
+            for _ in range(bench.asked.turns)
+        ]
+        for at, name in enumerate(layouts()):
+            row = found[0].iloc[at]
+            seconds = {
+                key: min(float(some[key][at]) for some in found)
+                for key in ("seconds", "build_seconds")
+            }
+            rows.append(
+                {
+                    "graph": graph,
+                    "placement": name,
+                    "placing": seconds["seconds"],
+                    "build": seconds["build_seconds"],
+                    "cut_top": int(row["cut_top"]),
+                    "replication": float(row["replication"]),
+                    "edge_balance": float(row["edge_balance"]),
+                    "cost": float(row["cost"]),
+                }
+            )
+    notes = [
+        f"seconds, the least of {bench.asked.turns} turns (the first one compiles), 16 slots",
+        "on two threads; placing: beside what any build takes",
+    ]
+    plot = Plot("placement", "build", "graph")
+    yield Table("yh4_preprocessing", "placing and building", rows, notes, plot)
+
+
+def real(bench: Bench) -> Iterator[Table]:
+    """YH-Light, Fig. 5: two real graphs."""
+    try:
+        graphs = list(real_graphs(bench.asked.real))
+    except ImportError:
+        yield Table("yh5_real", "skipped: name files with --real, or install networkx")
+        return
+    notes = [
+        OF_BYTES,
+        "4 domains of 4 slots, routed as auto does; hash/this: of_bytes; same: whether answers "
+        "are those of hash",
+    ]
+    for graph, edges, more in graphs:
+        rows: list[dict[str, Any]] = []
+        known: list[pd.DataFrame] = []
+        for name, options in layouts().items():
+            bench.say(f"{graph}: {name}")
+            with bench.lab(edges, TREE, {**more, **options}) as lab:
+                answers = _answers(lab, bench.client)
+                known = known or answers
+                same = all(map(pd.DataFrame.equals, answers, known))
+                rows += [{**row, "same": same} for row in _three(lab, name)]
+        first = {row["algorithm"]: row["of_bytes"] for row in reversed(rows)}
+        for row in rows:
+            row["hash/this"] = first[row["algorithm"]] / max(row["of_bytes"], 1e-12)
+        plot = Plot("placement", "hash/this", "algorithm")
+        yield Table(f"yh5_real_{graph}", f"{graph}: simulated", rows, notes, plot)
+
+
+def _three(lab: Lab, name: str) -> Iterator[dict[str, Any]]:
+    """Yield a row for each of three algorithms."""
+    setting = Setting.of(MACHINE, TREE.height)
+    for algorithm in ("bfs", "pagerank", "connected_components"):
+        yield {"algorithm": algorithm, "placement": name} | _run(lab, algorithm, setting)
+
+
+def _answers(lab: Lab, client: Client) -> list[pd.DataFrame]:
+    """Return the results of three algorithms, by vertex."""
+    frames = (
+        dg.bfs(lab.graph, lab.source),
+        dg.pagerank(lab.graph, max_iter=10, tol=None),
+        dg.connected_components(lab.graph),
+    )
+    return [
+        frame.compute(scheduler=client.get).sort_values("vertex", ignore_index=True)
+        for frame in frames
+    ]
+
+
+def star(bench: Bench) -> Iterator[Table]:
+    """Show the star: what rhizomes are for."""
+    leaves = bench.asked.leaves
+    bench.say(f"star of {leaves:,} leaves")
+    found = rhizomes.star(bench.client, leaves)
+    title = f"star of {leaves:,} leaves on 16 slots"
+    notes = [
+        "messages are counted; seconds are measured on one thread, one slot after the other:",
+        "busiest: what a core for each slot would take; ahead: the hub's own work.",
+    ]
+    rows: Any = found.to_dict("records")
+    yield Table("star", title, rows, notes)
+    walls = rhizomes.star_walls(bench.client, leaves, bench.asked.turns)
+    notes = [f"wall time of 10 rounds on 2 threads, median of {bench.asked.turns} turns"]
+    yield Table("star_wall", "the star on 2 slots: rhizome_max 1 and 2", walls, notes)
+
+
+def by_rhizomes(bench: Bench) -> Iterator[Table]:
+    """Rhizomes, Fig. 3: speed-up by rhizome_max."""
+    bench.say("speed-up by rhizome_max")
+    rows = rhizomes.speed_up(bench.client, bench.kronecker)
+    notes = [
+        "kronecker, PageRank, 16 slots: counts, and seconds of the busiest slot (measured)"
+    ]
+    plot = Plot("rhizome_max", "busiest_gain", kind="line")
+    yield Table("rh3_speed_up", "by rhizome_max, over without", rows, notes, plot)
+
+
+def contention(bench: Bench) -> Iterator[Table]:
+    """Rhizomes, Fig. 4: how the load spreads over links."""
+    bench.say("contention")
+    links, histogram = rhizomes.contention(bench.client, bench.kronecker)
+    yield Table("rh4_links", "kronecker, PageRank: messages of directed links", links)
+    plot = Plot("up to", "links", "rhizome_max")
+    yield Table("rh4_histogram", "links from slot to slot by messages", histogram, [], plot)
+
+
+def scaling(bench: Bench) -> Iterator[Table]:
+    """Rhizomes, Fig. 5: strong scaling."""
+    bench.say("scaling")
+    rows = rhizomes.scaling(bench.client, bench.kronecker)
+    notes = ["kronecker, PageRank; busiest: seconds of the busiest slot (measured)"]
+    plot = Plot("slots", "busiest", "rhizome_max", "line", log=True)
+    yield Table("rh5_scaling", "the busiest slot by slots", rows, notes, plot)
+
+
+def auto(bench: Bench) -> Iterator[Table]:
+    """Whether "auto" is ever far behind "degree", and with the build."""
+    side = max(4, round(2 ** (bench.asked.scale / 2)))
+    rows: list[dict[str, Any]] = []
+    for graph, edges in {**bench.graphs, "grid": grid(side)}.items():
+        for tree, levels in ((TREE, 2), (DEEP, 3)):
+            bench.say(f"{graph}: auto on {levels} levels")
+            setting = Setting.of(MACHINE, tree.height)
+            rows += _beside(bench, edges, setting, tree, {"graph": graph, "levels": levels})
+    worst = max(row["runs"] for row in rows)
+    slow = max(row["with build"] for row in rows)
+    notes = [
+        "with auto over with degree. runs, of_bytes: simulated; with build: build (measured) "
+        "and run;",
+        OF_BYTES,
+        f"at most {BEHIND} was to be reached: runs {worst:.3f}, with the build {slow:.3f}",
+    ]
+    yield Table("auto", "auto beside degree", rows, notes)
+
+
+def _beside(
+    bench: Bench, edges: Any, setting: Setting, tree: Topology, about: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each algorithm: "auto" over "degree"."""
+    runs: dict[tuple[str, str], dict[str, Any]] = {}
+    builds: dict[str, list[float]] = {"degree": [], "auto": []}
+    for _ in range(bench.asked.turns):
+        for name, seconds in builds.items():
+            with bench.lab(edges, tree, {"placement": name}) as lab:
+                report = lab.graph.report
+                seconds.append(
+                    sum(report["seconds"][each] for each in ("inspect", "absorb", "build"))
+                )
+                if len(seconds) == 1:
+                    runs |= {(name, each): _run(lab, each, setting) for each in ALGORITHMS}
+    chosen = report["chosen"].get("placement", "degree").split(":")[0]
+    build, base = min(builds["auto"]), min(builds["degree"])
+    for each in ALGORITHMS:
+        this, degree = runs["auto", each], runs["degree", each]
+        yield {
+            **about,
+            "algorithm": each,
+            "chosen": chosen,
+            "runs": this["simulated"] / degree["simulated"],
+            "of_bytes": this["of_bytes"] / max(degree["of_bytes"], 1e-12),
+            "build": build / base,
+            "with build": (build + this["simulated"]) / (base + degree["simulated"]),
+        }
+
+
+def _run(lab: Lab, algorithm: str, setting: Setting) -> dict[str, Any]:
+    """Return what an algorithm sends, routed as auto does."""
+    return measured(lab.run(algorithm, "auto", setting.cost).without_output(), setting)
+
+
+FIGURES: dict[str, Callable[[Bench], Iterator[Table]]] = {
+    "teps": teps,
+    "preprocessing": preprocessing,
+    "real": real,
+    "star": star,
+    "rhizomes": by_rhizomes,
+    "contention": contention,
+    "scaling": scaling,
+    "auto": auto,
+}
