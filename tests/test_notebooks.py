@@ -61,8 +61,8 @@ def test_is_kept_without_outputs(path: Path) -> None:
     assert len(path.read_bytes()) < 40_000
 
 
-def test_the_first_graph_is_there() -> None:
-    assert "first_graph" in {path.stem for path in NOTEBOOKS}
+def test_all_are_there() -> None:
+    assert {"first_graph", "placement"} <= {path.stem for path in NOTEBOOKS}
 
 
 def test_what_prints_a_table_shows_one() -> None:
