@@ -125,8 +125,8 @@ class Lab:
             cluster: Any = client.cluster
             worker = next(iter(cluster.workers.values()))
             store = worker.plugins["dgraph"].shards
-            found = store.belonging_to(self.graph._home.name)
-            self.shards: list[Shard] = list(found.values())
+            name = self.graph._home.name
+            self.shards: list[Shard] = [store.get((name, s)) for s in range(topology.slots)]
             self._stack = stack.pop_all()
         heaviest = [np.diff(shard.out.offsets[:65]) for shard in self.shards]
         self.scores = tuple(score(degrees) for degrees in heaviest)
