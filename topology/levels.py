@@ -67,7 +67,9 @@ class Levels:
         >>> Topology.from_fanouts([2, 2]).levels(3)
         array([1, 1, 0, 0])
         """
-        return self.level(slot, np.arange(self.slots))
+        own = self._matrix[:, [int(self._numbers(slot))]]
+        apart: NDArray[np.int64] = np.add.reduce(self._matrix != own, 0, np.int64)
+        return apart
 
     def slot_of(self, name: str) -> int:
         r"""Return the slot of this name: the full one, else the part before its first dot.

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine import tallies
+from dgraph.engine.inner import count_inner
 from dgraph.exchange.buffers import Pool
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.request import Inner, Request
@@ -106,6 +107,7 @@ class Recorder:
         self._pool = pool
         self._levels = topology.height + 1
         self._level: dict[int, list[int]] = {slot: [] for slot in slots}
+        self._meet: NDArray[np.int64] | None = None  # the same as an array, if it is needed
         self._stages: dict[str, int] = {}
         self._stage = array("i")
         self._counts = array("q")
@@ -159,22 +161,16 @@ class Recorder:
         self, inner: Inner, stage: str, counts: list[int], times: tuple[float, ...]
     ) -> tuple[list[int], tuple[float, ...]]:
         """Note all supersteps but the last and return that; all took the same time."""
-        level = np.array([self._level[slot] or self._levels_of(slot) for slot in self._level])
-        sent = inner.sent.copy()
-        sent[:, np.arange(level.shape[0]), np.arange(level.shape[0])] = 0
-        across = [np.where(level == at, sent, 0) for at in range(self._levels)]
-        frames = [np.count_nonzero(some, axis=(1, 2)) for some in across]
-        messages = [some.sum(axis=(1, 2)) for some in across]
-        sizes = [
-            some * inner.head + more * inner.size
-            for some, more in zip(frames, messages, strict=True)
-        ]
-        added = np.column_stack(frames + messages + sizes)
-        share = inner.seconds / len(sent)
+        if self._meet is None:
+            rows = [self._level[slot] or self._levels_of(slot) for slot in self._level]
+            self._meet = np.array(rows, np.int64)
+        added = count_inner(inner, self._meet, self._levels)
+        many = len(added) - 1
+        share = inner.seconds / (many + 1)
         number = self._stages.setdefault(stage, len(self._stages))
         self._counts.extend(added[:-1].ravel().tolist())
-        self._times.extend((share, 0.0, share) * (len(sent) - 1))
-        self._stage.extend([number] * (len(sent) - 1))
+        self._times.extend((share, 0.0, share) * many)
+        self._stage.extend([number] * many)
         rest = share - inner.seconds
         totals = [a + b for a, b in zip(counts, added[-1].tolist(), strict=True)]
         return totals, (times[0] + rest, times[1], times[2] + rest)
