@@ -120,7 +120,7 @@ async def act_for_all(
     if ctx.slot:
         return await ctx.allreduce(np.zeros(votes, np.int64), work=0)
     began = perf_counter()
-    all_of_them = _everything(shown)
+    all_of_them = _everything(ctx, shown)
     done = act(all_of_them)
     columns = tuple(np.zeros(0, dtype) for dtype in (np.int32, *message))
     inner = Inner(
@@ -132,27 +132,43 @@ async def act_for_all(
     return await ctx.allreduce(done.votes, work=done.work, inner=inner)
 
 
-def _everything(shown: Sequence[_Shown]) -> Everything:
-    slots = len(shown)
+def _everything(ctx: Context, shown: Sequence[_Shown]) -> Everything:
     arrays = [
         [
-            [a.ctypes.data for a in some.arrays],
+            [_address(a) for a in some.arrays],
             [a.size for a in some.arrays],
             [a.strides[0] for a in some.arrays],
         ]
         for some in shown
     ]
-    routes = np.zeros((slots, slots, 3), np.int64)
-    for slot, (shard, _) in enumerate(shown):
-        routes[slot, :, 0] = shard.group_start
-        routes[slot, :, 1] = shard.group_size
-        routes[:, slot, 2] = [some.ctypes.data for some in shard.shared]
+    shards = [some.shard for some in shown]
+    first = shards[0].derived
+    if "routes in one process" not in first:
+        first["routes in one process"] = _routes(shards)
+    routes = first["routes in one process"]
+    slots = len(shown)
     return Everything(
         np.array(arrays, np.int64),
         routes,
-        np.empty(int(routes[:, :, 1].max(initial=0)), np.int32),
+        ctx.scratch(shards[0], int(routes[:, :, 1].max(initial=0)), np.int32),
         np.zeros((SUPERSTEPS, slots, slots), np.int64),
     )
+
+
+def _routes(shards: Sequence[Shard]) -> Array:
+    """Return the routes of `Everything`; they hold as long as the shards, which go together."""
+    routes = np.zeros((len(shards), len(shards), 3), np.int64)
+    for slot, shard in enumerate(shards):
+        routes[slot, :, 0] = shard.group_start
+        routes[slot, :, 1] = shard.group_size
+        routes[:, slot, 2] = [_address(some) for some in shard.shared]
+    return routes
+
+
+@nb.njit(cache=True)
+def _address(array):  # type: ignore[no-untyped-def]
+    """Return where an array begins: a fifth of the time that it takes NumPy."""
+    return array.ctypes.data
 
 
 @intrinsic
