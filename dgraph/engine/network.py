@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.hop import Hop
-from dgraph.exchange.routing.choice import MOST_SLOTS, Load, cheapest, measured
+from dgraph.exchange.routing.choice import Load, cheapest, measured
 from dgraph.exchange.routing.ground import Ground, Strategy, default_group
 from dgraph.exchange.routing.monitors import HEAVIEST, score
 from dgraph.exchange.routing.schedule import schedule
@@ -118,8 +118,6 @@ class Network:
         if self.routing != AUTO:
             return self.routing
         spread = len(set(self._owners)) > 1
-        if self.slots > MOST_SLOTS:
-            return "tree"
         if kind == "votes" and not spread:
             return "direct"
         size = 1 << max(int(1.414 * messages).bit_length() - 1, 0)  # the nearest power of 2

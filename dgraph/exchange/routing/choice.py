@@ -15,19 +15,15 @@ N M / (N + M) are left. All slots come to the same choice, for the arithmetic is
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dgraph.exchange.routing.ground import Ground, positions
-from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
+from dgraph.exchange.routing.ground import Ground
+from dgraph.exchange.routing.links import Ends, Stage, stages
 from dgraph.topology import CostModel
 
-__all__ = ["HEAD", "MOST_SLOTS", "Load", "cheapest", "estimate", "measured"]
-
-Numbers = NDArray[np.int64]
+__all__ = ["HEAD", "Load", "cheapest", "estimate", "measured"]
 
 #: Bytes of a frame without messages.
 HEAD = 72
@@ -42,9 +38,6 @@ GAIN = 0.9
 #: fastest routing if it is less work for the links. On 4 domains of 8 slots, the far level 100
 #: times as expensive, a whole BFS or SSSP takes less than 10 % longer (scale 18).
 CLOSE = 1.25
-
-#: With more slots no estimate is made.
-MOST_SLOTS = 1024
 
 #: Seconds per frame and per byte between threads of a process, over a Unix socket, and over
 #: Dask's tcp comm between hosts; a level above is taken to cost twice as much.
@@ -71,20 +64,6 @@ class Load(NamedTuple):
     width: float
     vertices: int = 0
     always: bool = False
-
-
-class Stage(NamedTuple):
-    """The links of a stage: ends, pairs (source, target) that use it, targets, and level.
-
-    `share` of the messages go in each direction.
-    """
-
-    here: Numbers
-    there: Numbers
-    pairs: Numbers
-    targets: Numbers
-    level: Numbers
-    share: float
 
 
 def measured(height: int) -> CostModel:
@@ -149,8 +128,8 @@ def _weigh(
 ) -> tuple[float, float]:
     """Return the seconds that a superstep takes, and those of work for all links together."""
     seconds = work = 0.0
-    for stage in _stages(name, backwards, ground):
-        if stage.here.size:
+    for stage in stages(name, backwards, ground):
+        if stage.sent.slot.size:
             busiest, whole = _weigh_stage(stage, ground, cost, load)
             seconds += STAGE + busiest
             work += whole
@@ -161,54 +140,32 @@ def _weigh_stage(
     stage: Stage, ground: Ground, cost: CostModel, load: Load
 ) -> tuple[float, float]:
     """Return what the most loaded slot or link spends in a stage, and what all spend."""
-    slots = ground.topology.slots
-    messages = stage.share * load.messages * stage.pairs / (slots * max(slots - 1, 1))
-    if load.vertices:
-        room = load.vertices * stage.targets / slots
-        merged = messages * room / (messages + room)
-        messages = np.where(stage.pairs > stage.targets, merged, messages)
-    frames = np.ones(messages.size) if load.always else messages / (1 + messages)
-    alpha, beta = np.array(cost.alpha)[stage.level], np.array(cost.beta)[stage.level]
-    latency = np.array(cost.latency)[stage.level] if cost.latency else np.zeros(alpha.size)
-    passing = beta * (load.width * messages + HEAD * frames)
-    handling = (alpha - latency) * frames + passing
-    most = 0.0
-    for ends in (stage.here, stage.there):
-        most = max(most, float(np.bincount(ends, handling).max()))
+    most = work = waits = 0.0
+    for ends in (stage.sent, stage.got):
+        alpha, beta = np.array(cost.alpha)[ends.level], np.array(cost.beta)[ends.level]
+        latency = np.array(cost.latency)[ends.level] if cost.latency else 0.0 * alpha
+        messages, frames = _expected(ends, stage.share, ground.topology.slots, load)
+        passing = beta * (load.width * messages + HEAD * frames)
+        handling = ends.times * ((alpha - latency) * frames + passing)
+        most = max(most, float(np.bincount(ends.slot, handling).max()))
         for level in range(1, ground.topology.height + 1):
-            above = stage.level >= level
+            above = ends.level >= level
             if above.any():
-                domain = ground.topology.domain_of(level - 1)[ends[above]]
-                most = max(most, float(np.bincount(domain, passing[above]).max()))
-    # a frame that is sent now and then makes a stage wait now and then
-    waits = float((latency * frames).max())
-    return most + waits, float((alpha * frames + passing).sum())
+                domain = ground.topology.domain_of(level - 1)[ends.slot[above]]
+                through = (ends.times * passing)[above]
+                most = max(most, float(np.bincount(domain, through).max()))
+        # a frame that is sent now and then makes a stage wait now and then
+        waits = float((latency * frames).max())
+        work = float((ends.times * (alpha * frames + passing)).sum())
+    return most + waits, work
 
 
-@lru_cache(maxsize=32)
-def _stages(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
-    """Return the stages; None: of a superstep that goes both ways at once."""
-    slots = np.arange(ground.topology.slots)
-    source, target = (some.ravel() for some in np.meshgrid(slots, slots))
-    source, target = source[source != target], target[source != target]
-    directions = (False, True) if backwards is None else (backwards,)
-    ways = []
-    for back in directions:
-        strategy = (BACKWARDS if back else STRATEGIES)[name](ground)
-        # what meets is to one target (or parts, on the way back: from one source)
-        ends = source + slots.size if back else target
-        ways.append((positions(strategy, source, target), ends))
-    ends = np.concatenate([end for _, end in ways])
-    where = np.concatenate([rows for rows, _ in ways], axis=1)
-    return [_stage(a, b, ends, ground, 1 / len(directions)) for a, b in pairwise(where)]
-
-
-def _stage(here: Numbers, there: Numbers, ends: Numbers, ground: Ground, share: float) -> Stage:
-    slots = ground.topology.slots
-    moved = here != there
-    links = here[moved] * slots + there[moved]
-    link, pairs = np.unique(links, return_counts=True)
-    both = np.unique(links * 2 * slots + ends[moved])
-    targets = np.unique(both // (2 * slots), return_counts=True)[1]
-    here, there = link // slots, link % slots
-    return Stage(here, there, pairs, targets, ground.topology.level(here, there), share)
+def _expected(ends: Ends, share: float, slots: int, load: Load) -> tuple[Any, Any]:
+    """Return the messages and frames on each link."""
+    messages = share * load.messages * ends.pairs / (slots * max(slots - 1, 1))
+    if load.vertices:
+        room = load.vertices * ends.kinds / slots
+        merged = messages * room / (messages + room)
+        messages = np.where(ends.pairs > ends.kinds, merged, messages)
+    frames = np.ones(messages.size) if load.always else messages / (1 + messages)
+    return messages, frames

@@ -1,0 +1,343 @@
+"""Over which links messages travel in each stage, one from every slot to every other.
+
+A link is told by what of it costs: for each slot how many links it sends on, and receives on,
+at each level, and how many messages, to how many targets, take such a one. That is counted
+without looking at all pairs of slots, of which thousands of slots have millions::
+
+    direct      s -> t
+    rail        s -> u in its group, like t -> t         backwards: the same links, last first
+    monitor     s -> gate of its group -> gate of t's group -> t
+    tree        from child domain C to its parent's monitor, to the siblings C', back down
+
+For other routings all pairs are looked at, and so do the tests for these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.exchange.routing.ground import Ground, positions
+from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
+
+__all__ = ["Ends", "Stage", "count_all", "stages"]
+
+Numbers = NDArray[np.int64]
+
+
+class Ends(NamedTuple):
+    """Links by one of their ends.
+
+    Parameters
+    ----------
+    slot, level : int64 arrays
+    times : int64 array
+        How many such links the slot has.
+    pairs : int64 array
+        Messages that take each.
+    kinds : int64 array
+        To how many targets; on the way back: from how many sources. So many are left of these
+        messages if all that can meet do.
+    """
+
+    slot: Numbers
+    level: Numbers
+    times: Numbers
+    pairs: Numbers
+    kinds: Numbers
+
+
+class Stage(NamedTuple):
+    """The links of a stage by the slots that send, and by those that receive.
+
+    `share` of the messages go in each direction.
+    """
+
+    sent: Ends
+    got: Ends
+    share: float
+
+
+class _Rows(NamedTuple):
+    """As Ends, with targets and sources."""
+
+    slot: Any
+    level: Any
+    times: Any
+    pairs: Any
+    targets: Any
+    sources: Any
+
+    def ends(self, backwards: bool | None) -> Ends:
+        """Return links in one direction, or of both at once."""
+        slot, level, times, pairs, targets, sources = np.broadcast_arrays(*self)
+        kinds = targets + sources if backwards is None else sources if backwards else targets
+        found = (slot, level, times, pairs * (2 if backwards is None else 1), kinds)
+        there = (times > 0) & (pairs > 0)
+        return Ends(*(np.asarray(some[there], np.int64) for some in found))
+
+
+Side = list[_Rows]
+
+
+@lru_cache(maxsize=32)
+def stages(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
+    """Return the links that each stage of a routing uses.
+
+    Parameters
+    ----------
+    name : str
+    backwards : bool or None
+        Whether its ways are gone backwards; None: in both directions at once.
+    ground : Ground
+
+    Examples
+    --------
+    >>> from dgraph.topology import Topology
+    >>> stages("direct", False, Ground(Topology.from_fanouts([2, 4])))[0].sent.times.tolist()
+    [1, 1, 1, 1, 1, 1, 1, 1, 6, 6, 6, 6, 6, 6, 6, 6]
+    """
+    if name == "rail":
+        inside, across = _rail(ground)
+        ahead = [inside, across]
+        back = [(got, sent) for sent, got in (across, inside)]
+        both = [
+            (one[0] + other[0], one[1] + other[1])
+            for one, other in zip(ahead, back, strict=True)
+        ]
+        found = {False: ahead, True: back, None: both}[backwards]
+        return [_stage(*sides, False, backwards is None) for sides in found]
+    closed = _CLOSED.get(name)
+    if closed is None:
+        return count_all(name, backwards, ground)
+    return [_stage(*sides, backwards, backwards is None) for sides in closed(ground)]
+
+
+def _stage(sent: Side, got: Side, backwards: bool | None, both: bool) -> Stage:
+    return Stage(_joined(sent, backwards), _joined(got, backwards), 0.5 if both else 1.0)
+
+
+def _joined(side: Side, backwards: bool | None) -> Ends:
+    none = _Rows(*([np.zeros(0, np.int64)] * 6))
+    parts = [rows.ends(backwards) for rows in (*side, none)]
+    return Ends(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def count_all(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
+    """Return the same for any routing: every pair of slots is looked at."""
+    slots = np.arange(ground.topology.slots)
+    source, target = (some.ravel() for some in np.meshgrid(slots, slots))
+    source, target = source[source != target], target[source != target]
+    directions = (False, True) if backwards is None else (backwards,)
+    ways = []
+    for back in directions:
+        strategy = (BACKWARDS if back else STRATEGIES)[name](ground)
+        # what meets is to one target (or parts, on the way back: from one source)
+        ends = source + slots.size if back else target
+        ways.append((positions(strategy, source, target), ends))
+    ends = np.concatenate([end for _, end in ways])
+    where = np.concatenate([rows for rows, _ in ways], axis=1)
+    return [_counted(a, b, ends, ground, 1 / len(directions)) for a, b in pairwise(where)]
+
+
+def _counted(
+    here: Numbers, there: Numbers, ends: Numbers, ground: Ground, share: float
+) -> Stage:
+    slots = ground.topology.slots
+    moved = here != there
+    links = here[moved] * slots + there[moved]
+    link, pairs = np.unique(links, return_counts=True)
+    both = np.unique(links * 2 * slots + ends[moved])
+    kinds = np.unique(both // (2 * slots), return_counts=True)[1]
+    here, there = link // slots, link % slots
+    like = ground.topology.level(here, there), np.ones(link.size, np.int64), pairs, kinds
+    return Stage(Ends(here, *like), Ends(there, *like), share)
+
+
+# Direct
+
+
+def _beside(ground: Ground) -> list[Numbers]:
+    """Return for each level how many slots every slot meets there."""
+    return _more(ground, np.ones(ground.topology.slots, np.int64))
+
+
+def _more(ground: Ground, weight: Numbers) -> list[Numbers]:
+    """Return for each level the weight of the slots that every slot meets there."""
+    topology = ground.topology
+    found, inside = [], weight
+    for level in range(topology.height + 1):
+        domain = topology.domain_of(level)
+        whole = np.bincount(domain, weight).astype(np.int64)[domain]
+        found.append(whole - inside)
+        inside = whole
+    return found
+
+
+def _direct(ground: Ground) -> list[tuple[Side, Side]]:
+    slots = np.arange(ground.topology.slots)
+    rows = [_Rows(slots, level, more, 1, 1, 1) for level, more in enumerate(_beside(ground))]
+    return [(rows, rows)]
+
+
+# Rail
+
+
+def _rail(ground: Ground) -> tuple[tuple[Side, Side], tuple[Side, Side]]:
+    """Return the links inside of groups, and those across, as messages go to their targets."""
+    groups, slots = ground.groups, np.arange(ground.topology.slots)
+    sizes = np.unique(groups.size)
+    near = range(ground.group + 1)
+    far = range(ground.group + 1, ground.topology.height + 1)
+    twins = np.zeros(slots.size, np.int64)  # of each slot, itself among them
+    for size in sizes:
+        like = np.bincount(groups.local % size, minlength=size)
+        twins = np.where(groups.size == size, like[groups.local % size], twins)
+    within: tuple[Side, Side] = [], []
+    for count in np.unique(twins):
+        more = _more(ground, (twins == count).astype(np.int64))
+        within[0].extend(
+            _Rows(slots, level, more[level], count, count, count) for level in near
+        )
+    more = _beside(ground)
+    within[1].extend(_Rows(slots, level, more[level], twins, twins, twins) for level in near)
+    across: tuple[Side, Side] = [], []
+    first = groups.local == 0
+    for size in sizes:
+        mine = np.flatnonzero(groups.size == size)
+        alike = _alike(ground, mine, int(size))
+        across[0].extend(_Rows(mine, level, alike[level], size, 1, 1) for level in far)
+        others = _more(ground, (first & (groups.size == size)).astype(np.int64))
+        across[1].extend(_Rows(slots, level, others[level], size, 1, 1) for level in far)
+    return within, across
+
+
+def _alike(ground: Ground, mine: Numbers, size: int) -> dict[int, Numbers]:
+    """Return for each level above the groups how many slots there are like each of `mine`."""
+    number = ground.groups.local % size
+    found: dict[int, Numbers] = {}
+    inside = np.zeros(mine.size, np.int64)
+    for level in range(ground.group, ground.topology.height + 1):
+        key = ground.topology.domain_of(level) * size + number
+        whole = np.bincount(key)[key[mine]]
+        found[level] = whole - inside
+        inside = whole
+    return found
+
+
+# Monitor
+
+
+def _monitor(ground: Ground) -> list[tuple[Side, Side]]:
+    groups, slots = ground.groups, np.arange(ground.topology.slots)
+    near = range(ground.group + 1)
+    far = range(ground.group + 1, ground.topology.height + 1)
+    outside = slots.size - groups.size
+    beside, gate = _beside(ground), ground.gate
+    to_gate = ground.topology.level(slots, gate)
+    simple = slots != gate
+    gather: tuple[Side, Side] = [], []
+    for level in near:
+        others = beside[level] - (simple & (to_gate == level))
+        gather[0].append(_Rows(slots, level, others, 1, 1, 1))
+        gather[1].append(_Rows(slots, level, beside[level] * simple, 1, 1, 1))
+        through = _Rows(slots, level, beside[level] * ~simple, outside + 1, outside + 1, 1)
+        gather[1].append(through)
+    gather[0].append(_Rows(slots, to_gate, simple, outside + 1, outside + 1, 1))
+    gates = np.flatnonzero(~simple)
+    own = groups.size[gates]
+    across: tuple[Side, Side] = [], []
+    for size in np.unique(own):
+        others_ = _more(ground, ((groups.size == size) & ~simple).astype(np.int64))
+        for level in far:
+            times = others_[level][gates]
+            across[0].append(_Rows(gates, level, times, own * size, size, own))
+            across[1].append(_Rows(gates, level, times, own * size, own, size))
+    scatter: tuple[Side, Side] = [], [_Rows(slots, to_gate, simple, outside, 1, outside)]
+    for level in near:
+        times = beside[level][gates]
+        scatter[0].append(_Rows(gates, level, times, outside[gates], 1, outside[gates]))
+    return [gather, across, scatter]
+
+
+# Tree
+
+
+class _Children(NamedTuple):
+    """The domains below those of a level, each with what its way up needs.
+
+    `lead` is the child in which the parent's monitor stands, by child; `sizes` are those that
+    occur, and `siblings` how many children of each size the parent has, by child.
+    """
+
+    level: int
+    monitor: Numbers
+    above: Numbers
+    size: Numbers
+    outside: Numbers
+    lead: Numbers
+    sizes: Numbers
+    siblings: Numbers
+
+    @property
+    def is_lead(self) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self.monitor == self.above
+        return found
+
+
+def _children(ground: Ground, level: int) -> _Children:
+    topology, monitor = ground.topology, ground.monitor
+    slots = np.arange(topology.slots)
+    child = topology.domain_of(level - 1) if level else slots
+    _, first, size = np.unique(child, return_index=True, return_counts=True)
+    _, parent = np.unique(topology.domain_of(level)[first], return_inverse=True)
+    own = (monitor[level - 1] if level else slots)[first]
+    above = monitor[level][first]
+    whole = np.bincount(parent, size).astype(np.int64)
+    leads = np.zeros(whole.size, np.int64)
+    leads[parent[own == above]] = size[own == above]
+    sizes, kind = np.unique(size, return_inverse=True)
+    siblings = np.zeros((whole.size, sizes.size), np.int64)
+    np.add.at(siblings, (parent, kind), 1)
+    outside = topology.slots - whole[parent]
+    return _Children(level, own, above, size, outside, leads[parent], sizes, siblings[parent])
+
+
+def _tree(ground: Ground) -> list[tuple[Side, Side]]:
+    levels = [_children(ground, level) for level in range(ground.topology.height + 1)]
+    return [_up(some) for some in levels] + [_down(some) for some in levels[-2::-1]]
+
+
+def _up(some: _Children) -> tuple[Side, Side]:
+    """Return the links to the parents' monitors and to siblings: messages that do both meet."""
+    sent, got = [], []
+    lead, size, beyond = some.is_lead, some.size, some.outside + some.lead
+    sent.append(_Rows(some.monitor, some.level, ~lead, size * beyond, beyond, size))
+    for at, other in enumerate(some.sizes):
+        others = some.siblings[:, at] - (size == other)
+        rest = others - (~lead & (some.lead == other))
+        sent.append(_Rows(some.monitor, some.level, rest, size * other, other, size))
+        pairs, targets = (
+            np.where(lead, other * beyond, other * size),
+            np.where(lead, beyond, size),
+        )
+        got.append(_Rows(some.monitor, some.level, others, pairs, targets, other))
+    return sent, got
+
+
+def _down(some: _Children) -> tuple[Side, Side]:
+    """Return the links from the parents' monitors to those of the children."""
+    what = ~some.is_lead, some.size * some.outside, some.size, some.outside
+    return [_Rows(some.above, some.level, *what)], [_Rows(some.monitor, some.level, *what)]
+
+
+_CLOSED: dict[str, Callable[[Ground], Sequence[tuple[Side, Side]]]] = {
+    "direct": _direct,
+    "monitor": _monitor,
+    "tree": _tree,
+}

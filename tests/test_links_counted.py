@@ -1,0 +1,73 @@
+"""What each link carries is told by closed counts, as by looking at every pair of slots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgraph.engine.network import CANDIDATES, Network
+from dgraph.exchange.routing.ground import Ground
+from dgraph.exchange.routing.links import Ends, count_all, stages
+from dgraph.topology import CostModel, Topology
+
+shapes: st.SearchStrategy[Any] = st.recursive(
+    st.integers(1, 4), lambda inner: st.lists(inner, min_size=1, max_size=4), max_leaves=8
+)
+
+
+def bag(ends: Ends) -> Counter[tuple[int, ...]]:
+    found: Counter[tuple[int, ...]] = Counter()
+    for slot, level, times, *messages in zip(*(some.tolist() for some in ends), strict=True):
+        found[slot, level, *messages] += times
+    return found
+
+
+@given(
+    shape=shapes,
+    name=st.sampled_from(CANDIDATES),
+    backwards=st.sampled_from([False, True, None]),
+    data=st.data(),
+)
+def test_closed_counts_are_those_of_all_pairs(
+    shape: Any, name: str, backwards: bool | None, data: st.DataObject
+) -> None:
+    topology = Topology.from_shape(shape)
+    group = data.draw(st.integers(0, topology.height))
+    score = st.lists(st.integers(0, 99), min_size=topology.slots, max_size=topology.slots)
+    ground = Ground(topology, group, tuple(data.draw(score)))
+    closed, all_ = (how(name, backwards, ground) for how in (stages, count_all))
+    assert len(closed) == len(all_)
+    for one, other in zip(closed, all_, strict=True):
+        assert one.share == other.share
+        assert bag(one.sent) == bag(other.sent)
+        assert bag(one.got) == bag(other.got)
+
+
+@pytest.mark.parametrize("fanouts", [[1, 8, 8, 16, 4], [16, 128]])
+def test_thousands_of_slots_are_priced_as_well(fanouts: list[int]) -> None:
+    topology = Topology.from_fanouts(fanouts)
+    height = topology.height
+    far = CostModel((1e-6,) * height + (1e-3,), (1e-10,) * height + (1e-8,))
+    network = Network(
+        Ground(topology, height - 1), "auto", cost=far, owners=range(topology.slots)
+    )
+    few = network.choose("reduce", False, topology.slots, 12.0, 0)
+    many = network.choose("reduce", False, 1 << 40, 12.0, 0)
+    assert few in ("monitor", "tree")  # a frame across is what costs
+    assert many not in ("monitor", "tree")  # one slot of each domain would carry all bytes
+
+
+def test_links_of_so_many_slots_add_up() -> None:
+    ground = Ground(Topology.from_fanouts([2, 16, 32]), 0)
+    slots = ground.topology.slots
+    (only,) = stages("direct", False, ground)
+    assert (only.sent.times * only.sent.pairs).sum() == slots * (slots - 1)
+    for name in CANDIDATES:
+        for stage in stages(name, None, ground):
+            links = [np.sum(ends.times * ends.pairs) for ends in (stage.sent, stage.got)]
+            assert links[0] == links[1]
