@@ -129,7 +129,9 @@ async def pagerank_slot(
         await check_weights(ctx, shard)
     ctx.stage = "ranks"
     s = Ranks(np.full(shard.masters, even[0]), inverse_strength(shard, weights), restart, sinks)
-    extra = np.zeros(0 if shard.into_split is None else shard.masters, np.int64)
+    split = shard.into_split
+    heavy = np.zeros(0, np.int32) if split is None else split.heavy
+    extra = np.zeros(heavy.size, np.int64)
     near = math.inf if tol is None or weights is not None else max(NEAR * tol, COARSE)
     coarse = near < 1 and shard.num_vertices >= MANY
     grid, shares, following = _no_shares(shard, weights, coarse)
@@ -153,11 +155,11 @@ async def pagerank_slot(
         if tol is not None and round_ > exact_from and change / GRID < tol:
             converged = True
             break
-        if shard.into_split is not None:
-            await _add_pieces(ctx, shard, shard.into_split, weighted, shares, extra)
+        if split is not None:
+            await _add_pieces(ctx, shard, split, weighted, shares, extra)
         total = dangling / GRID
         change, dangling, spilled = pull(
-            rows, weights, alpha, total, shares, extra, s, following, grid
+            rows, weights, alpha, total, shares, heavy, extra, s, following, grid
         )
         shares, following = following, shares
         round_ += 1
@@ -199,8 +201,8 @@ async def _add_pieces(
     sums = np.zeros(split.vertices.size, np.int64)
     pull_pieces(rows_of(split.rows), split.rows.weights if weighted else None, shares, sums)
     vertices, found = await from_pieces(ctx, shard, split, sums, "sum")
-    extra[split.heavy] = 0  # all others are and stay 0
-    add_to(extra, vertices, found)
+    extra[:] = 0
+    add_to(extra, np.searchsorted(split.heavy, vertices), found)
 
 
 @nb.njit(nogil=True, cache=True)
@@ -243,15 +245,15 @@ def pull_pieces(rows, weights, shares, sums):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def add_to(totals, vertices, values):  # type: ignore[no-untyped-def]
-    """Add to the totals of some vertices, of which one may occur more than once."""
-    for i in range(vertices.size):
-        totals[vertices[i]] += values[i]
+def add_to(totals, places, values):  # type: ignore[no-untyped-def]
+    """Add to some totals, of which one may occur more than once."""
+    for i in range(places.size):
+        totals[places[i]] += values[i]
 
 
 @nb.njit(nogil=True, cache=True)
-def pull(rows, weights, alpha, dangling, shares, extra, s, following, grid):  # type: ignore[no-untyped-def]
-    """Do one round. `extra`: what other slots have summed for each master; may be empty.
+def pull(rows, weights, alpha, dangling, shares, heavy, extra, s, following, grid):  # type: ignore[no-untyped-def]
+    """Do one round. `extra`: what other slots have summed for each of the `heavy` masters.
 
     Returns what it changed and the rank of the dangling, both as multiples of 1 / GRID, and how
     many shares were too large.
@@ -259,12 +261,14 @@ def pull(rows, weights, alpha, dangling, shares, extra, s, following, grid):  # 
     # Fields that a loop reads from a tuple are counted as references; variables are not.
     offsets, targets = rows.offsets, rows.targets
     rank, inverse, restart, sinks = s.rank, s.inverse, s.restart, s.sinks
-    changed, loose, spilled, end = 0, 0, 0, offsets[0]
+    changed, loose, spilled, end, at = 0, 0, 0, offsets[0], 0
     portion = 1 / (GRID if weights is not None else grid.unit)
     calm = np.uint64(max(targets.size - AHEAD, 0))  # the last arcs have nothing ahead of them
     for v in range(rank.size):
         begin, end = end, offsets[v + 1]
-        total = extra[v] if extra.size else 0
+        total = 0
+        if at < heavy.size and heavy[at] == v:
+            total, at = extra[at], at + 1
         for j in range(begin, min(end, calm)):
             prefetch(shares, targets[j + np.uint64(AHEAD)])
             total += term(targets, weights, shares, j)
