@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from dgraph.algorithms._by_weight import by_weight
 from dgraph.algorithms._delta import Search
+from dgraph.algorithms._hops import Tight, link
 from dgraph.algorithms._path_counts import add, normalise, scaled
 from dgraph.algorithms._sparse import broadcast_some
-from dgraph.algorithms._tight import Tight, link, tight_edges
+from dgraph.algorithms._tight import tight_edges
 from dgraph.algorithms.sssp import search
 from dgraph.engine.context import Context
 from dgraph.errors import EdgeValueError

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dgraph.engine.context import Context
 from dgraph.shard import Shard
 
-__all__ = ["broadcast_some"]
+__all__ = ["broadcast_some", "places_in"]
 
 Array = NDArray[Any]
 
@@ -44,7 +44,7 @@ async def broadcast_some(
     """
     columns: list[tuple[Array, ...] | None] = []
     for shared in shard.shared:
-        which, places = _places(vertices, shared)
+        which, places = places_in(vertices, shared)
         told = (places, *(value[which] for value in values))
         columns.append(told if places.size else None)
     found = [(vertices[:0], *(value[:0] for value in values))]
@@ -55,14 +55,14 @@ async def broadcast_some(
 
 
 @nb.njit(nogil=True, cache=True)
-def _places(vertices, shared):  # type: ignore[no-untyped-def]
+def places_in(vertices, shared):  # type: ignore[no-untyped-def]
     """Find those of `vertices` that are in `shared`; both ascend.
 
     Returns their positions in the one and in the other.
 
     Examples
     --------
-    >>> _places(np.array([2, 3, 9], np.int32), np.array([0, 3, 4, 9], np.int32))
+    >>> places_in(np.array([2, 3, 9], np.int32), np.array([0, 3, 4, 9], np.int32))
     (array([1, 2], dtype=int32), array([1, 3], dtype=int32))
     """
     room = min(vertices.size, shared.size)

@@ -8,7 +8,7 @@ breadth-first search along tight edges.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -16,33 +16,13 @@ from numpy.typing import NDArray
 
 from dgraph.algorithms._by_weight import WeightedRows
 from dgraph.algorithms._delta import Search
-from dgraph.algorithms._sparse import broadcast_some
+from dgraph.algorithms._hops import Tight, ancestors, fewest_hops
 from dgraph.engine.context import Context
 from dgraph.shard import Shard
 
-__all__ = ["Tight", "link", "predecessors", "tight_edges"]
+__all__ = ["predecessors", "tight_edges"]
 
 Array = NDArray[Any]
-
-
-class Tight(NamedTuple):
-    """The tight edges into the masters.
-
-    Parameters
-    ----------
-    begin : int64 array of length masters + 1
-        Where the edges into each master begin.
-    tail : int32 array
-        The local ids that they come from.
-    """
-
-    begin: NDArray[np.int64]
-    tail: NDArray[np.int32]
-
-    @property
-    def tied(self) -> NDArray[np.int32]:
-        """The masters that several tight edges lead to, ascending."""
-        return np.flatnonzero(np.diff(self.begin) > 1).astype(np.int32)
 
 
 async def predecessors(
@@ -73,9 +53,10 @@ async def predecessors(
     parent = np.full(shard.masters, -1, shard.rank.dtype)
     _take_first(tight, parent)
     tied = tight.tied
-    if (await ctx.allreduce([tied.size]))[0]:
-        needed = await _ancestors(ctx, shard, tight, tied)
-        await _fewest_hops(ctx, shard, tight, needed, source, parent)
+    count = int((await ctx.allreduce([tied.size]))[0])
+    if count:
+        needed = await ancestors(ctx, shard, tight, tied, count)
+        await fewest_hops(ctx, shard, tight, needed, source, parent)
     return parent
 
 
@@ -170,131 +151,3 @@ def _take_first(tight, parent):  # type: ignore[no-untyped-def]
     for v in range(parent.size):
         if tight.begin[v] < tight.begin[v + 1]:
             parent[v] = tight.tail[tight.begin[v]]
-
-
-async def _ancestors(
-    ctx: Context, shard: Shard, tight: Tight, tied: NDArray[np.int32]
-) -> NDArray[np.bool_]:
-    """Mark the local ids whose hops are needed: `tied`, and what tight paths to them meet."""
-    needed = np.zeros(shard.size, np.bool_)
-    needed[tied] = True
-    stack = np.empty(shard.masters, np.int32)
-    stack[: tied.size] = tied
-    height = tied.size
-    while True:
-        proxies = _climb(stack, height, needed, tight)
-        count = proxies.size
-        met, _ = await ctx.reduce(
-            shard, proxies, needed[proxies], vote=[count], work=4 * count, combine="or"
-        )
-        if ctx.vote[0] == 0:
-            return needed
-        height = _push_new(met, needed, stack)
-
-
-@nb.njit(nogil=True, cache=True)
-def _climb(stack, height, needed, tight):  # type: ignore[no-untyped-def]
-    """Mark the tails of tight edges into what is on the stack; return the new proxies."""
-    proxies = np.empty(needed.size, np.int32)
-    count = 0
-    while height:
-        height -= 1
-        v = stack[height]
-        for e in range(tight.begin[v], tight.begin[v + 1]):
-            u = tight.tail[e]
-            if needed[u]:
-                continue
-            needed[u] = True
-            if u < stack.size:
-                stack[height] = u
-                height += 1
-            else:
-                proxies[count] = u
-                count += 1
-    return proxies[:count].copy()
-
-
-@nb.njit(nogil=True, cache=True)
-def _push_new(met, needed, stack):  # type: ignore[no-untyped-def]
-    height = 0
-    for v in met:
-        if not needed[v]:
-            needed[v] = True
-            stack[height] = v
-            height += 1
-    return height
-
-
-async def _fewest_hops(
-    ctx: Context,
-    shard: Shard,
-    tight: Tight,
-    needed: NDArray[np.bool_],
-    source: int,
-    parent: Array,
-) -> None:
-    """Search breadth-first from the source along tight edges into needed masters."""
-    heads, first, further = link(tight, needed)
-    hops = np.full(shard.masters, -1, np.int32)
-    frontier = np.array([source] if source >= 0 else [], np.int32)
-    hops[frontier] = 0
-    level = 0
-    while True:
-        (told,) = await broadcast_some(
-            ctx, shard, frontier, vote=[frontier.size], work=4 * frontier.size
-        )
-        if ctx.vote[0] == 0:
-            return
-        level += 1
-        frontier = np.sort(
-            _step(frontier, told, level, hops, parent, shard.rank, heads, first, further)
-        )
-
-
-@nb.njit(nogil=True, cache=True)
-def link(tight, needed):  # type: ignore[no-untyped-def]
-    """Chain the edges into needed masters by tail.
-
-    Returns the heads of the edges; for each local id its last edge, -1 none; for each edge the
-    one before with the same tail, -1 none.
-    """
-    masters = tight.begin.size - 1
-    count = 0
-    for v in range(masters):
-        if needed[v]:
-            count += tight.begin[v + 1] - tight.begin[v]
-    heads, further = np.empty(count, np.int32), np.empty(count, np.int64)
-    first = np.full(needed.size, -1, np.int64)
-    edge = 0
-    for v in range(masters):
-        if needed[v]:
-            for e in range(tight.begin[v], tight.begin[v + 1]):
-                u = tight.tail[e]
-                heads[edge] = v
-                further[edge] = first[u]
-                first[u] = edge
-                edge += 1
-    return heads, first, further
-
-
-@nb.njit(nogil=True, cache=True)
-def _step(  # type: ignore[no-untyped-def]
-    frontier, told, level, hops, parent, rank, heads, first, further
-):
-    """Go from the frontier and the proxies told of it to the masters of the next level."""
-    found = np.empty(hops.size, np.int32)
-    count = 0
-    for i in range(frontier.size + told.size):
-        u = frontier[i] if i < frontier.size else told[i - frontier.size]
-        edge = first[u]
-        while edge >= 0:
-            v = heads[edge]
-            if hops[v] < 0:
-                hops[v] = level
-                parent[v] = u
-                found[count] = v
-                count += 1
-            elif hops[v] == level and rank[u] < rank[parent[v]]:
-                parent[v] = u
-            edge = further[edge]
-    return found[:count]

@@ -12,7 +12,8 @@ the messages as if they had been sent.
 
 An algorithm brings a kernel that goes over supersteps and slots. Numba knows no list of as
 many arrays as there are slots, so it gets a table of where they all are: :func:`array_at` is an
-array of one slot, :func:`take_of` what one slot found for another.
+array of one slot, :func:`take_of` what one slot found for another, :func:`tell_of` what another
+has of its masters.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from numba.extending import intrinsic
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from dgraph.algorithms._sparse import places_in
 from dgraph.engine.context import Context
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.request import Inner
 from dgraph.shard import Shard
 
-__all__ = ["Everything", "act_for_all", "array_at", "strided_at", "take_of"]
+__all__ = ["Done", "Everything", "act_for_all", "array_at", "strided_at", "take_of", "tell_of"]
 
 #: Supersteps after which the slots look whether the run was cancelled.
 SUPERSTEPS = 512
@@ -214,3 +216,22 @@ def take_of(found, values, route, vertices, taken):  # type: ignore[no-untyped-d
             taken[count] = values[i]
             count += 1
     return count
+
+
+@nb.njit(nogil=True, cache=True)
+def tell_of(masters, route, proxies):  # type: ignore[no-untyped-def]
+    """Fill `proxies` with those that a slot has of some masters of an owner; return the count.
+
+    Parameters
+    ----------
+    masters : int32 array
+        As the owner calls them, ascending.
+    route : int64 array
+        From the slot to the owner.
+    proxies : int32 array
+    """
+    names = carray(_pointer(route[2]), (route[1],), np.int32)  # type: ignore[call-arg]
+    _, places = places_in(masters, names)
+    for i in range(places.size):
+        proxies[i] = route[0] + places[i]
+    return places.size
