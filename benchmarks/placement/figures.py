@@ -178,7 +178,9 @@ def preprocessing(bench: Bench) -> Iterator[Table]:
             )
     notes = [
         f"seconds, the least of {bench.asked.turns} turns (the first one compiles), 16 slots",
-        "on two threads; placing: beside what any build takes",
+        "on two threads; placing: beside what any build takes; with rhizomes an edge counts "
+        "as cut",
+        "where its part and its other end are apart, not for what the parts tell each other",
     ]
     plot = Plot("placement", "build", "graph")
     yield Table("yh4_preprocessing", "placing and building", rows, notes, plot)
