@@ -8,8 +8,8 @@
 
 "degree" stays unless another one saves more than 10 % and gives no slot more than 1.1 times the
 mean: it is the most even of them. To look costs what placing by "hierarchy" costs, whatever
-comes of it: on three levels a build takes 1.6 to 2.4 times as long as with "degree", and no run
-any longer (``python -m benchmarks.placement --only auto --scale 14``). So it is not the default.
+comes of it: on three levels a build takes 1.6 to 2.4 times as long as with "degree", though no
+run takes longer (``python -m benchmarks.placement --only auto``). So it is not the default.
 """
 
 from __future__ import annotations
