@@ -55,6 +55,23 @@ def test_prints_a_summary_and_the_first_rows(karate: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_parquet_file_with_damaged_data_is_named_in_one_line(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"source": range(5000), "target": range(1, 5001)})
+    for name in "ab":
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    data = bytearray((tmp_path / "b.parquet").read_bytes())
+    data[100:3000] = b"\xff" * 2900  # far from the footer, which is at the end
+    (tmp_path / "b.parquet").write_bytes(data)
+    done = dgraph("run", "cc", str(tmp_path / "*.parquet"), "--workers", "2")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert re.match(r"dgraph: \S+b\.parquet is no valid parquet file: write it again", line)
+    (tmp_path / "b.parquet").unlink()
+    done = dgraph("run", "cc", str(tmp_path / "*.parquet"), "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    assert "5001 vertices" in done.stdout.replace(",", "")
+
+
 def test_help_lists_what_is_allowed() -> None:
     shown = CliRunner().invoke(cli, ["run", "bfs", "--help"]).output
     for allowed in ("min|max|sum|first|keep|error", "keep|drop|error", "error|drop"):

@@ -23,6 +23,7 @@ from dgraph.arguments import optional_flag
 from dgraph.edges.chunk import ChunkSpec
 from dgraph.edges.matrices import entries
 from dgraph.edges.networks import network_edges, network_vertices
+from dgraph.edges.parquet import guarded
 from dgraph.edges.parts import as_table, column_names, cut_rows, select
 from dgraph.edges.roles import find_columns
 from dgraph.edges.sources import EdgeSource, Files, open_edges, source_of
@@ -196,6 +197,8 @@ def _from_source(source: EdgeSource, wanted: _Wanted, form: str) -> EdgeInput:
         at = find_columns(names, wanted.source, wanted.target, wanted.weight)
         spec = replace(read.spec, source=at[0], target=at[1], weight=[*at, None][2])
         read = replace(read, parts=source.parts(), spec=spec)
+    elif source.files:
+        read = replace(read, parts=[guarded(part, source.files) for part in read.parts])
     return replace(read, chosen=source.chosen)
 
 

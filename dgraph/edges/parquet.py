@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from dask.delayed import Delayed, delayed
+from dask.local import get_sync
+from dask.optimization import cull
+from dask.utils import ensure_dict
 
 from dgraph.edges.files import File
+from dgraph.edges.run import attempt
 from dgraph.errors import EdgeValueError, OptionError
 
-__all__ = ["open_parquet"]
+__all__ = ["guarded", "open_parquet"]
 
 _PART = "32MiB"  # of row groups; 2 M edges
 
@@ -75,6 +81,30 @@ def _named(file: File) -> Iterator[None]:
             f"{file.path} is no valid parquet file: write it again if it is damaged, or name "
             "its format if it is of another (format=, --input-format)"
         ) from error
+
+
+def guarded(part: Delayed, files: Sequence[File]) -> Delayed:
+    """Return a partition that Dask reads, or, as its value, which of the files is damaged.
+
+    A footer is looked at when files are opened, but not what comes before it.
+    """
+    graph = ensure_dict(part.dask)
+    needed, _ = cull(graph, [part.key])
+    read = partial(_computed, needed, part.key, tuple(files))  # Dask looks into arguments
+    found: Delayed = delayed(partial(attempt, read), pure=False)()
+    return found
+
+
+def _computed(graph: dict[Any, Any], key: Any, files: Sequence[File]) -> pd.DataFrame:
+    try:
+        frame: pd.DataFrame = get_sync(graph, key)
+    except (pa.ArrowException, OSError):
+        for file in files:  # which of them is it?
+            with _named(file), file.open() as stream:
+                for _ in pq.ParquetFile(stream).iter_batches():
+                    pass
+        raise
+    return frame
 
 
 _ROLES = ("source", "target", "weight")

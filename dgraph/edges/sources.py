@@ -59,6 +59,8 @@ class EdgeSource:
         Whether edges have a direction, if the files say so: properties of LDBC's.
     readers : sequence of callable
         Of which each returns a partition of `frame`; empty if Dask reads the files.
+    files : sequence of File
+        Parquet files that Dask reads: to be looked at if it cannot.
     chosen : mapping of str to str
         What was decided of separator, header and ids, and why.
     names : tuple of str
@@ -70,6 +72,7 @@ class EdgeSource:
     own_columns: bool = False
     directed: bool | None = None
     readers: Sequence[Callable[[], Any]] = ()
+    files: Sequence[File] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
 
@@ -127,7 +130,7 @@ def open_edges(
         return replace(found, directed=properties.directed) if properties else found
     if kind == "parquet":
         frame = open_parquet(files, columns, storage_options)
-        source = EdgeSource(frame, own_columns=columns is None)
+        source = EdgeSource(frame, own_columns=columns is None, files=files)
     elif columns is not None or named:
         raise OptionError(f"a .{kind} file has no columns to choose from: do not name any")
     elif kind == "adjlist":
