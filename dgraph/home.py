@@ -68,6 +68,7 @@ class Home:
         self._ended: str | None = None
         self._runs: list[RunRecord] = []
         self._scores: tuple[int, ...] | None = None
+        self._agreed: frozenset[str] = frozenset()
         self._lock = threading.Lock()
 
     @property
@@ -128,10 +129,12 @@ class Home:
     async def _launch(self, spec: RunSpec) -> RunResult:
         self.check()
         try:
-            return await launch(self.client, spec)
+            result = await launch(self.client, spec)
         except GraphLostError as error:
             self._ended, self._futures = str(error), ()
             raise
+        self._agreed |= result.agreed
+        return result
 
     def _spec(
         self,
@@ -154,6 +157,7 @@ class Home:
             keeps=keeps,
             options=options,
             scores=scores,
+            agreed=self._agreed,
         )
 
     def check(self) -> None:

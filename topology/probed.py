@@ -45,7 +45,7 @@ class Link:
     ----------
     level : int
     transport : str
-        "reference", "unix", "comm", "mpi" or "wire".
+        "reference", "unix", "tcp", "comm", "mpi" or "wire".
     pair : (int, int)
         The slots.
     sizes : tuple of int

@@ -12,7 +12,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,10 @@ _WORKER = (
     f"DGRAPH_HOST=w{{slot}} {_PYTHON} -m dask worker tcp://{{address0}}:8786 --nthreads 1 "
     "--host {address} --no-nanny --no-dashboard --name {slot}"
 )
+
+
+#: The process that forwards packets may be held up by others on the machine.
+_PATIENCE = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "600s"}
 
 
 @dataclass(frozen=True)
@@ -70,16 +76,27 @@ class Netlab:
             rows.append(f"w{slot},o{inner // self.fanouts[-2]},i{inner}")
         return "\n".join(rows) + "\n"
 
-    def on_workers(self, module: str, *arguments: str, timeout: float = 600) -> Any:
+    def on_workers(
+        self,
+        module: str,
+        *arguments: str,
+        timeout: float = 600,
+        say: Callable[[str], Any] = lambda _: None,
+    ) -> Any:
         """Run a module beside a Dask cluster with a one-thread worker in each slot."""
         background = ["--at", "0", f"{_SCHEDULER} 2>/dev/null"]
         background += ["--at", "all", f"{_WORKER} 2>/dev/null"]
-        return self.run(background, module, *arguments, timeout=timeout)
+        return self.run(background, module, *arguments, timeout=timeout, say=say)
 
     def run(
-        self, background: Sequence[str], module: str, *arguments: str, timeout: float = 600
+        self,
+        background: Sequence[str],
+        module: str,
+        *arguments: str,
+        timeout: float = 600,
+        say: Callable[[str], Any] = lambda _: None,
     ) -> Any:
-        """Run a module in slot 0 and return what it prints as JSON in its last line."""
+        """Run a module in slot 0; say its lines, and return the last one, which is JSON."""
         words = [_PYTHON, str(self.script), "--tree", ",".join(map(str, self.fanouts))]
         words += ["--latency", ",".join(f"{1e3 * each:g}ms" for each in self.latency)]
         words += [
@@ -88,22 +105,34 @@ class Netlab:
         ]
         words += [*background, "--", _PYTHON, "-m", module, *arguments]
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-        with subprocess.Popen(
-            words,
-            env={**os.environ, "PYTHONPATH": path},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
+        last = ""
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(
+                words,
+                env={**os.environ, "PYTHONPATH": path, **_PATIENCE},
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            ) as process,
+        ):
+            timer = threading.Timer(timeout, process.terminate)
+            timer.start()
             try:
-                out, err = process.communicate(timeout=timeout)
+                for line in process.stdout or ():
+                    if last:
+                        say(last)
+                    last = line.rstrip()
             finally:
+                timer.cancel()
                 process.terminate()
-        lines = out.splitlines()
-        if process.returncode or not lines:
+            code = process.wait()
+            errors.seek(0)
+            err = errors.read()
+        if code or not last:
             raise RuntimeError(f"{module} failed in the emulated network: {err[-2000:]}")
-        return json.loads(lines[-1])
+        return json.loads(last)
 
 
 def find(folder: str | os.PathLike[str] | None) -> tuple[Netlab | None, str]:

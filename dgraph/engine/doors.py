@@ -1,8 +1,8 @@
 """What a probe does on two workers: one opens a door, the other sends messages through it.
 
-"reference" hands arrays from thread to thread of one process, "unix" is a Unix socket, "comm"
-Dask's own connection, "mpi" MPI between ranks of one job, and "wire" a plain TCP socket
-between hosts: the network without us.
+"reference" hands arrays from thread to thread of one process, "unix" is a Unix socket, "tcp" a
+plain TCP socket between hosts, "comm" Dask's own connection, "mpi" MPI between ranks of one job,
+and "wire" that TCP socket at its best: the network without us.
 A door lets in one visitor, who must show a token, and closes when that leaves or nobody comes.
 """
 
@@ -36,6 +36,7 @@ __all__ = [
     "MPI",
     "PATIENCE",
     "REFERENCE",
+    "TCP",
     "TOKEN",
     "UNIX",
     "hand_over",
@@ -58,7 +59,7 @@ OPENING = 0.4
 #: Bytes of a token.
 TOKEN = 32
 
-REFERENCE, UNIX, COMM, MPI = "reference", "unix", "comm", "mpi"
+REFERENCE, UNIX, TCP, COMM, MPI = "reference", "unix", "tcp", "comm", "mpi"
 
 _HANDLER = "dgraph_probe"
 _BLOCK = 1 << 20

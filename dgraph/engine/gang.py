@@ -57,12 +57,15 @@ class Outcome:
         What the program of the worker's first slot noted.
     error : bytes or None
         A packed error.
+    agreed : frozenset of str
+        What the slots have agreed on about the graph.
     """
 
     log: Log | None = None
     values: Mapping[int, Any] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
     error: bytes | None = None
+    agreed: frozenset[str] = frozenset()
 
 
 def host(spec: RunSpec, member: int) -> Outcome:
@@ -142,7 +145,8 @@ class _Gang:
             context.close()
         first = contexts[slots[0]]
         log = recorder.log(first.stage)
-        return Outcome(log, self._keep(results), first.notes)
+        agreed = frozenset(network.met if network else ())
+        return Outcome(log, self._keep(results), first.notes, agreed=agreed)
 
     def _start_the_clock(self) -> None:
         """Do so once the event loop has told the scheduler that this task runs.
@@ -245,6 +249,7 @@ class _Gang:
             spec.scores,
             _owners(spec),
             self.me,
+            spec.agreed,
         )
 
     def _reached_by(self, carrier: str) -> dict[int, str]:

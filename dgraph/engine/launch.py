@@ -57,11 +57,14 @@ class RunResult:
     futures : tuple of distributed.Future
         The pinned tasks. As long as somebody holds them, the workers keep what the run left
         there: shards, or outputs that wait to be taken.
+    agreed : frozenset of str
+        What all slots have agreed on about the graph.
     """
 
     record: RunRecord
     values: tuple[Any, ...]
     futures: tuple[Future[Outcome], ...]
+    agreed: frozenset[str] = frozenset()
 
 
 def make_spec(
@@ -75,6 +78,7 @@ def make_spec(
     keeps: str = "value",
     options: Options | None = None,
     scores: tuple[int, ...] = (),
+    agreed: frozenset[str] = frozenset(),
 ) -> RunSpec:
     """Return a new run of a slot program; see :class:`~dgraph.engine.spec.RunSpec`."""
     return RunSpec(
@@ -90,6 +94,7 @@ def make_spec(
         topology=topology,
         options=options or read_options(topology),
         scores=scores,
+        agreed=agreed,
     )
 
 
@@ -154,7 +159,8 @@ async def launch(client: Client, spec: RunSpec) -> RunResult:
     )
     notify(RunEnded(spec.run, spec.algorithm, record.supersteps, record.seconds))
     values = {slot: value for outcome in outcomes for slot, value in outcome.values.items()}
-    return RunResult(record, tuple(values[slot] for slot in sorted(values)), tuple(futures))
+    slots = tuple(values[slot] for slot in sorted(values))
+    return RunResult(record, slots, tuple(futures), outcomes[0].agreed)
 
 
 def _check_transport(spec: RunSpec) -> None:

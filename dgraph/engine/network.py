@@ -42,6 +42,13 @@ class Network:
         For each slot the process that has it.
     me : int
         This process.
+    agreed : frozenset of str
+        What all slots have agreed on in runs before.
+
+    Attributes
+    ----------
+    met : set of str
+        What they have agreed on by the end of this run.
 
     Examples
     --------
@@ -58,8 +65,11 @@ class Network:
         cost: CostModel | None = None,
         owners: Sequence[int] = (),
         me: int = 0,
+        agreed: frozenset[str] = frozenset(),
     ) -> None:
         self.ground = ground
+        self.agreed = agreed
+        self.met: set[str] = set()
         self.routing = routing
         self.combine = combine
         self.slots = ground.topology.slots
@@ -141,6 +151,7 @@ def find_network(
     scores: Sequence[int] = (),
     owners: Sequence[int] = (),
     me: int = 0,
+    agreed: frozenset[str] = frozenset(),
 ) -> Network | None:
     """Return the network of a run; None if every frame goes straight to its target.
 
@@ -157,6 +168,8 @@ def find_network(
     owners : sequence of int
         For each slot its process.
     me : int
+    agreed : frozenset of str
+        See `Network`.
 
     Examples
     --------
@@ -178,7 +191,7 @@ def find_network(
     if group is None and routing != "tree":
         return None
     ground = Ground(topology, group or 0, tuple(int(score) for score in scores))
-    return Network(ground, routing, combine, model, owners, me)
+    return Network(ground, routing, combine, model, owners, me, agreed)
 
 
 async def weigh_slot(ctx: Any, shard: Shard) -> int:

@@ -26,6 +26,7 @@ from dgraph.engine.doors import (
     MPI,
     PATIENCE,
     REFERENCE,
+    TCP,
     TOKEN,
     UNIX,
     Times,
@@ -201,5 +202,7 @@ def _transports(here: Member, there: Member) -> list[str]:
     by_mpi = [MPI] if are_ranks else []
     if here.host == there.host:
         return [*by_mpi, UNIX, COMM]
-    plain = all(them.address.startswith(("tcp://", "tls://")) for them in (here, there))
-    return [*by_mpi, COMM, *([WIRE] if plain else [])]
+    if here.tcp and there.tcp:
+        return [*by_mpi, TCP, COMM, WIRE]
+    encrypted = all(them.address.startswith("tls://") for them in (here, there))
+    return [*by_mpi, COMM, *([WIRE] if encrypted else [])]

@@ -76,6 +76,8 @@ class RunSpec:
     options : Options
     scores : tuple of int
         How heavy the vertices of each slot are, for the election of monitors; empty: all alike.
+    agreed : frozenset of str
+        What the slots have agreed on about the graph in runs that have ended.
     """
 
     run: str
@@ -90,6 +92,7 @@ class RunSpec:
     topology: Topology
     options: Options
     scores: tuple[int, ...] = ()
+    agreed: frozenset[str] = frozenset()
 
     @property
     def slots(self) -> int:
