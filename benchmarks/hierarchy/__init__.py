@@ -12,6 +12,8 @@ ablation        aml, + hierarchy, + combining, + dynamic buffers
 auto            "auto" beside the best fixed routing, on four machines
 virtual         BFS and PageRank on thousands of slots of described machines
 links           `topology.simulate` beside traffic on the emulated network
+carriers        every transport, and whether "auto" takes the best one
+overlap         sending while a kernel goes on, with static and dynamic buffers
 walls           wall time on the emulated network: Figs. 1, 4 and the ablation, measured
 ==============  ============================================================================
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import dask
 
+from benchmarks.hierarchy.carriers import on_this_host
 from benchmarks.hierarchy.evidence import TIME, Bench
 from benchmarks.hierarchy.netlab import Netlab
 from benchmarks.hierarchy.patterns import compare
 from benchmarks.hierarchy.tables import Plot, Table
 
-__all__ = ["links", "walls"]
+__all__ = ["carriers", "links", "overlap", "walls"]
 
 ROUTINGS = ("direct", "aml", "rail", "monitor", "tree", "auto")
 
@@ -79,8 +81,35 @@ def walls(bench: Bench) -> Iterator[Table]:
         if row["algorithm"] == "bfs":
             row["teps"] = found["reached"] / row["seconds"]
     plot = Plot("routing", "computation,near,far,waiting", "algorithm", "stack")
-    yield Table("wall", titles["wall"], rows, _judged(rows), plot)
+    yield Table("wall", titles["wall"], rows, _judged(rows, found["cost"]), plot)
     yield Table("wall_ablation", titles["wall_ablation"], _gains(found["rows"], steps))
+
+
+def carriers(bench: Bench) -> Iterator[Table]:
+    """Time every transport, and see whether "auto" takes the best one."""
+    rows = on_this_host(bench.asked.turns)
+    notes = []
+    netlab = bench.asked.netlab
+    if netlab is None:
+        notes.append(f"the network is skipped: {bench.asked.reason}")
+    else:
+        asked = ("carriers", str(bench.asked.turns), str(netlab.slots))
+        rows += netlab.on_workers("benchmarks.hierarchy.carriers", *asked, say=bench.say)
+    worst = max(row["/best"] for row in rows if row["transport"] == "auto")
+    notes.insert(0, f"auto takes at most {worst:.2f} of the best transport; target {TIME}")
+    yield Table("carriers", "a superstep of so many bytes to each other slot", rows, notes)
+
+
+def overlap(bench: Bench) -> Iterator[Table]:
+    """Show what it gains to send while a kernel goes on, and dynamic buffers to static ones."""
+    title = "a kernel writes 2 MiB for each other slot; two racks of two, 20 MB/s between them"
+    if bench.asked.netlab is None:
+        yield _skipped("overlap", title, bench.asked.reason)
+        return
+    netlab = replace(bench.asked.netlab, fanouts=(2, 2), latency=(0.0, 1e-2), rate=(0.0, 20e6))
+    asked = ("overlap", str(bench.asked.turns), str(netlab.slots))
+    rows = netlab.on_workers("benchmarks.hierarchy.carriers", *asked, say=bench.say)
+    yield Table("overlap", title, rows)
 
 
 @cache
@@ -128,7 +157,7 @@ def _gains(rows: list[Any], steps: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _judged(rows: list[Any]) -> list[str]:
+def _judged(rows: list[Any], cost: dict[str, Any]) -> list[str]:
     notes = []
     for algorithm in dict.fromkeys(row["algorithm"] for row in rows):
         mine = {row["routing"]: row["seconds"] for row in rows if row["algorithm"] == algorithm}
@@ -136,8 +165,16 @@ def _judged(rows: list[Any]) -> list[str]:
         notes.append(_judge(algorithm, {name: mine[name] for name in ROUTINGS}))
         short = {name.removesuffix(BY_COMM): seconds for name, seconds in comm.items()}
         notes.append(_judge(algorithm + BY_COMM, short))
-    notes.append(f"targets for bfs: {DIRECT} of direct and {AML} of aml")
-    return notes
+    return [*notes, f"targets for bfs: {DIRECT} of direct and {AML} of aml", *_costs(cost)]
+
+
+def _costs(cost: dict[str, Any]) -> list[str]:
+    """Say what auto was told, which was probed."""
+    units = {"alpha": "s a frame", "beta": "s a byte", "latency": "s of alpha for all at once"}
+    return [
+        f"probed, {units[name]}: " + ", ".join(f"{figure:.2g}" for figure in figures)
+        for name, figures in cost.items()
+    ]
 
 
 def _judge(what: str, times: dict[str, float]) -> str:
@@ -145,8 +182,9 @@ def _judge(what: str, times: dict[str, float]) -> str:
     mine = times.pop("auto")
     best = min(times, key=lambda routing: times[routing])
     return (
-        f"{what}: auto takes {mine / times[best]:.2f} of the best fixed routing ({best}; target "
-        f"{TIME}), {mine / times['direct']:.2f} of direct, {mine / times['aml']:.2f} of aml"
+        f"{what}: auto takes {mine / times[best]:.2f} of the best fixed routing ({best}; "
+        f"target {TIME}), {mine / times['direct']:.2f} of direct, "
+        f"{mine / times['aml']:.2f} of aml"
     )
 
 

@@ -1,8 +1,8 @@
 """What a probe does on two workers: one opens a door, the other sends messages through it.
 
 "reference" hands arrays from thread to thread of one process, "unix" is a Unix socket, "tcp" a
-plain TCP socket between hosts, "comm" Dask's own connection, "mpi" MPI between ranks of one job,
-and "wire" that TCP socket at its best: the network without us.
+plain TCP socket between hosts, "comm" Dask's own connection, "mpi" MPI between ranks of one
+job, and "wire" that TCP socket at its best: the network without us.
 A door lets in one visitor, who must show a token, and closes when that leaves or nobody comes.
 """
 

@@ -40,9 +40,13 @@ GAIN = 0.9
 CLOSE = 1.25
 
 #: Seconds per frame and per byte between threads of a process, over a Unix socket, and over
-#: Dask's tcp comm between hosts; a level above is taken to cost twice as much.
+#: Dask's tcp comm between hosts.
 ALPHA = (1e-6, 5e-6, 3.3e-4)
 BETA = (1e-10, 1.25e-10, 1.25e-9)
+
+#: Seconds per frame over a TCP socket between hosts; a level above is taken to cost twice as
+#: much.
+TCP = 3e-5
 
 
 class Load(NamedTuple):
@@ -75,7 +79,7 @@ def measured(height: int) -> CostModel:
     (1e-06, 5e-06)
     """
     more = [2.0**k for k in range(1, max(height - 1, 1))]
-    alpha = ALPHA + tuple(ALPHA[-1] * factor for factor in more)
+    alpha = (*ALPHA[:-1], TCP, *(TCP * factor for factor in more))
     beta = BETA + tuple(BETA[-1] * factor for factor in more)
     return CostModel(alpha[: height + 1], beta[: height + 1])
 
