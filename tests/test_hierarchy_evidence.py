@@ -115,10 +115,11 @@ def test_the_command_prints_and_writes_every_table(
     tables = {each["name"]: each for each in json.loads((tmp_path / "tables.json").read_text())}
     assert list(tables) == [
         *("fig1_split", "fig4_teps", "fig7_traffic", "fig8_scaling", "fig9_real", "ablation"),
-        *("auto", "virtual", "virtual_full", "links", "wall", "wall_ablation"),
+        *("auto", "virtual", "virtual_full", "links", "carriers", "overlap", "law"),
+        *("wall", "wall_ablation"),
     ]
     skipped = {name for name, each in tables.items() if not each["rows"]}
-    assert skipped == {"links", "wall", "wall_ablation"}
+    assert skipped == {"links", "overlap", "law", "wall", "wall_ablation"}
     for name, each in tables.items():
         assert f"{name}: {each['title']}" in result.output
         assert (tmp_path / f"{name}.csv").exists() is (name not in skipped)

@@ -14,6 +14,7 @@ virtual         BFS and PageRank on thousands of slots of described machines
 links           `topology.simulate` beside traffic on the emulated network
 carriers        every transport, and whether "auto" takes the best one
 overlap         sending while a kernel goes on, with static and dynamic buffers
+law             times on 8 slots, extrapolated from 2 and 4: held against the emulated network
 walls           wall time on the emulated network: Figs. 1, 4 and the ablation, measured
 ==============  ============================================================================
 

@@ -9,12 +9,19 @@ import click
 from benchmarks.__main__ import machine
 from benchmarks.command import names_of, numbers, show
 from benchmarks.hierarchy.evidence import FIGURES, Asked, Bench
+from benchmarks.hierarchy.law import law
 from benchmarks.hierarchy.netlab import VARIABLE, find
 from benchmarks.hierarchy.wall import carriers, links, overlap, walls
 
 __all__ = ["main"]
 
-ALL = FIGURES | {"links": links, "carriers": carriers, "overlap": overlap, "walls": walls}
+ALL = FIGURES | {
+    "links": links,
+    "carriers": carriers,
+    "overlap": overlap,
+    "law": law,
+    "walls": walls,
+}
 
 
 @click.command()

@@ -31,10 +31,10 @@ from dgraph.exchange.request import Early, Request
 __all__ = ["BUFFERS", "main", "on_this_host"]
 
 #: Bytes to each other slot.
-SIZES = (8, 1 << 16, 1 << 20)
+SIZES = (8, 1 << 14, 1 << 18)
 
 #: Supersteps of a run, by size.
-STEPS = {8: 30, 1 << 16: 10, 1 << 20: 3}
+STEPS = {8: 30, 1 << 14: 10, 1 << 18: 3}
 
 #: Bytes of a frame that is written by a kernel, and rounds of the kernel for each number: both
 #: take about as long as the other on 20 MB/s.

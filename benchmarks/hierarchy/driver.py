@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import dask
+import numpy as np
 from distributed import Client
 
 import dgraph as dg
@@ -24,6 +25,9 @@ __all__ = ["main", "measure"]
 
 #: Where the scheduler of the emulated network listens.
 SCHEDULER = "tcp://10.199.1.1:8786"
+
+#: Supersteps that :mod:`benchmarks.hierarchy.exchanges` knows nothing of.
+NOT_COUNTED = ("routes", "output", "sources")
 
 #: Seconds of the probe for each pair; searches whose medians count.
 PROBE = 0.2
@@ -40,6 +44,8 @@ def measure(client: Client, wanted: Mapping[str, Any]) -> dict[str, Any]:
         cost = _cost_of(probe, height)
         by_comm = _cost_of(replace(probe, links=tuple(_without_sockets(probe))), height)
         sources = [int(key) for key in dg.graph500.search_keys(g, k=wanted["turns"], seed=1)]
+        if "source" in wanted:
+            sources = [wanted["source"]] * wanted["turns"]
         first = dg.bfs(g, sources[0])
         edges_reached = int(dg.graph500.traversed_edges(g, first))
         for algorithm in wanted["algorithms"]:
@@ -93,6 +99,7 @@ def _row(algorithm: str, name: str, runs: list[Any], cost: Mapping[str, Any]) ->
         "routing": name,
         "seconds": statistics.median(run.seconds for run in runs),
         "least": min(run.seconds for run in runs),
+        "exchanged": statistics.median(map(_exchanged, runs)),
         "launch": statistics.median(run.launch_seconds for run in runs),
         "supersteps": middle.supersteps,
         "far_frames": int(steps[f"frames_{far}"].sum()),
@@ -102,6 +109,16 @@ def _row(algorithm: str, name: str, runs: list[Any], cost: Mapping[str, Any]) ->
         "far": exchange - near,
         "waiting": float(steps["waiting"].sum()),
     }
+
+
+def _exchanged(run: Any) -> float:
+    """Return the seconds of the supersteps that are counted, without computation."""
+    found = []
+    for log in run._logs:
+        left_out = [at for at, name in enumerate(log.stages) if name in NOT_COUNTED]
+        times = log.times[~np.isin(log.stage, left_out)]
+        found.append(float((times[:, 2] - times[:, 0]).sum()))
+    return max(found)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from benchmarks.hierarchy.netlab import Netlab
 from benchmarks.hierarchy.patterns import compare
 from benchmarks.hierarchy.tables import Plot, Table
 
-__all__ = ["carriers", "links", "overlap", "walls"]
+__all__ = ["CLOSE", "carriers", "links", "overlap", "skipped", "walls"]
 
 ROUTINGS = ("direct", "aml", "rail", "monitor", "tree", "auto")
 
@@ -34,7 +34,7 @@ def links(bench: Bench) -> Iterator[Table]:
     """Hold what is simulated beside what is seen on the network, for patterns of traffic."""
     title = "traffic on the emulated network: seen, and simulated"
     if bench.asked.netlab is None:
-        yield _skipped("links", title, bench.asked.reason)
+        yield skipped("links", title, bench.asked.reason)
         return
     rows = compare(bench.asked.netlab, bench.asked.turns)
     least = sum(abs(row["ratio"] - 1) <= CLOSE for row in rows)
@@ -55,7 +55,7 @@ def walls(bench: Bench) -> Iterator[Table]:
     netlab = bench.asked.netlab
     if netlab is None:
         for name, title in titles.items():
-            yield _skipped(name, title, bench.asked.reason)
+            yield skipped(name, title, bench.asked.reason)
         return
     ways: dict[str, Any] = {name: {"dgraph.routing": name} for name in ROUTINGS}
     for name in COMPARED:
@@ -104,7 +104,7 @@ def overlap(bench: Bench) -> Iterator[Table]:
     """Show what it gains to send while a kernel goes on, and dynamic buffers to static ones."""
     title = "a kernel writes 2 MiB for each other slot; two racks of two, 20 MB/s between them"
     if bench.asked.netlab is None:
-        yield _skipped("overlap", title, bench.asked.reason)
+        yield skipped("overlap", title, bench.asked.reason)
         return
     netlab = replace(bench.asked.netlab, fanouts=(2, 2), latency=(0.0, 1e-2), rate=(0.0, 20e6))
     asked = ("overlap", str(bench.asked.turns), str(netlab.slots))
@@ -188,5 +188,6 @@ def _judge(what: str, times: dict[str, float]) -> str:
     )
 
 
-def _skipped(name: str, title: str, reason: str) -> Table:
+def skipped(name: str, title: str, reason: str) -> Table:
+    """Return a table that says why it has no rows."""
     return Table(name, title, [], [f"skipped: {reason}"])
