@@ -109,7 +109,7 @@ def test_the_command_prints_and_writes_every_table(
     monkeypatch.setattr(evidence, "ALGORITHMS", ("bfs", "cdlp"))
     monkeypatch.setattr(evidence, "SETTINGS", ("far 100", "links"))
     monkeypatch.setattr(evidence, "FANOUTS", (4, 4))
-    arguments = ["--scale", "6", "--slots", "8,32", "--netlab", "/nowhere"]
+    arguments = ["--scale", "6", "--slots", "8,32", "--netlab", "/nowhere", "--turns", "1"]
     result = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     tables = {each["name"]: each for each in json.loads((tmp_path / "tables.json").read_text())}
