@@ -49,9 +49,14 @@ def measure(client: Client, wanted: Mapping[str, Any]) -> dict[str, Any]:
         first = dg.bfs(g, sources[0])
         edges_reached = int(dg.graph500.traversed_edges(g, first))
         for algorithm in wanted["algorithms"]:
-            runs: dict[str, list[Any]] = {name: [] for name in wanted["ways"]}
+            ways = {
+                name: options
+                for name, options in wanted["ways"].items()
+                if algorithm == "bfs" or "dgraph.transport" not in options
+            }
+            runs: dict[str, list[Any]] = {name: [] for name in ways}
             for turn in range(wanted["turns"] + 1):
-                for name, options in wanted["ways"].items():
+                for name, options in ways.items():
                     told = by_comm if options.get("dgraph.transport") == "comm" else cost
                     with dask.config.set({"dgraph.cost": told, **options}):
                         call(g, algorithm, sources[max(turn - 1, 0)])

@@ -164,7 +164,7 @@ def _judged(rows: list[Any], cost: dict[str, Any]) -> list[str]:
         comm = {name: seconds for name, seconds in mine.items() if name.endswith(BY_COMM)}
         notes.append(_judge(algorithm, {name: mine[name] for name in ROUTINGS}))
         short = {name.removesuffix(BY_COMM): seconds for name, seconds in comm.items()}
-        notes.append(_judge(algorithm + BY_COMM, short))
+        notes += [_judge(algorithm + BY_COMM, short)] if short else []
     return [*notes, f"targets for bfs: {DIRECT} of direct and {AML} of aml", *_costs(cost)]
 
 
