@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.routing.ground import Ground, positions
+from dgraph.exchange.routing.links import stages
 from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
 
 __all__ = ["alone", "schedule"]
@@ -45,10 +46,9 @@ def alone(name: str, backwards: bool | None, ground: Ground) -> tuple[Hop, ...]:
     >>> [hop.stage for hop in alone("tree", False, Ground(Topology.from_fanouts([1, 2])))]
     [1]
     """
-    slots = np.arange(ground.topology.slots)
-    moves = _find_links(name, backwards, ground, slots)
-    stages = [stage for stage, links in enumerate(moves) if links] or [0]
-    return tuple(Hop(some, some == stages[0], some == stages[-1]) for some in stages)
+    moves = [stage.sent.slot.size > 0 for stage in stages(name, backwards, ground)]
+    used = [stage for stage, moved in enumerate(moves) if moved] or [0]
+    return tuple(Hop(some, some == used[0], some == used[-1]) for some in used)
 
 
 @lru_cache(maxsize=64)
@@ -119,8 +119,10 @@ def _find_links(
 
 
 def _links(here: NDArray[np.int64], there: NDArray[np.int64]) -> Links:
-    pairs = np.unique(np.stack([here, there], axis=1)[here != there], axis=0)
-    return {(a, b) for a, b in pairs.tolist()}
+    moved = here != there
+    width = int(there.max(initial=0)) + 1
+    found, targets = np.divmod(np.unique(here[moved] * width + there[moved]), width)
+    return set(zip(found.tolist(), targets.tolist(), strict=True))
 
 
 Votes = list[list[tuple[Sequence[int], int]]]
