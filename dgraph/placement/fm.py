@@ -7,8 +7,11 @@ symmetric; a side is 0 or 1 for each vertex.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from dgraph.placement.heap import pop, push
 
@@ -139,6 +142,33 @@ def grow(rows, goal, start, side):  # type: ignore[no-untyped-def]
                 size = push(keys, nodes, size, -gain[u], u)
 
 
+class Moves(NamedTuple):
+    """What the improvement knows of vertices and of the two sides.
+
+    Parameters
+    ----------
+    gain : int64 array of length n
+        By how much the cut falls if a vertex moves.
+    locked : bool array of length n
+        Whether it has moved in this pass.
+    moved : int32 array of length n
+        Those that have, one after the other.
+    keys, nodes, size : int64 and int32 arrays of two rows, int64 array of length 2
+        A heap for each side of what may move away from it: gains, negated, and vertices. What
+        has changed since it was put there is still in it.
+    sums : int64 array
+        The mass of side 0, and the cut.
+    """
+
+    gain: NDArray[np.int64]
+    locked: NDArray[np.bool_]
+    moved: NDArray[np.int32]
+    keys: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    size: NDArray[np.int64]
+    sums: NDArray[np.int64]
+
+
 @nb.njit(nogil=True, cache=True)
 def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyped-def]
     """Move vertices so that the cut falls while side 0 keeps to ``goal +- slack``.
@@ -146,102 +176,128 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
     Each pass moves the best vertex again and again, even at a loss, at most `patience` times
     beyond the best state, and goes back to that. Returns the cut.
     """
+    m = _measure(rows, side)
+    n, sums = side.size, m.sums
+    for _ in range(passes):
+        _fill_heaps(rows, side, abs(sums[0] - goal) > slack, m)
+        count, best = 0, 0
+        least, least_off = sums[1], abs(sums[0] - goal)
+        before, before_off = least, least_off
+        while count < n and count - best <= patience:
+            pick = _pick(rows, side, goal, slack, m)
+            if pick < 0:
+                break
+            m.size[pick] = pop(m.keys[pick], m.nodes[pick], m.size[pick])
+            v = m.nodes[pick, m.size[pick]]
+            m.locked[v] = True
+            m.moved[count] = v
+            count += 1
+            _flip(rows, side, v, m, True)
+            off = abs(sums[0] - goal)
+            over, least_over = max(off - slack, 0), max(least_off - slack, 0)
+            if over < least_over or (
+                over == least_over
+                and (sums[1] < least or (sums[1] == least and off < least_off))
+            ):
+                best, least, least_off = count, sums[1], off
+        for j in range(count - 1, best - 1, -1):
+            _flip(rows, side, m.moved[j], m, False)
+        for j in range(count):
+            m.locked[m.moved[j]] = False
+        if sums[1] >= before and max(before_off - slack, 0) <= max(least_off - slack, 0):
+            break
+    return sums[1]
+
+
+@nb.njit(nogil=True, cache=True)
+def _measure(rows, side):  # type: ignore[no-untyped-def]
+    """Return the gains of all vertices, and room for the heaps."""
     offsets, targets, weights, mass = rows
     n = mass.size
-    gain = np.zeros(n, np.int64)
-    have = np.int64(0)
-    cut = np.int64(0)
+    gain, sums = np.zeros(n, np.int64), np.zeros(2, np.int64)
     for v in range(n):
         if side[v] == 0:
-            have += mass[v]
+            sums[0] += mass[v]
         for i in range(offsets[v], offsets[v + 1]):
             if side[targets[i]] == side[v]:
                 gain[v] -= weights[i]
             else:
                 gain[v] += weights[i]
-                cut += weights[i]
-    cut //= 2
+                sums[1] += weights[i]
+    sums[1] //= 2
     room = n + targets.size + 1
-    keys = np.empty((2, room), np.int64)  # gains, negated
-    nodes = np.empty((2, room), np.int32)
-    moved = np.empty(n, np.int32)
-    locked = np.zeros(n, np.bool_)
-    for _ in range(passes):
-        size = np.zeros(2, np.int64)
-        for v in range(n):
-            boundary = offsets[v] == offsets[v + 1]
-            for i in range(offsets[v], offsets[v + 1]):
-                if side[targets[i]] != side[v]:
-                    boundary = True
-                    break
-            if boundary or abs(have - goal) > slack:
-                s = side[v]
-                size[s] = push(keys[s], nodes[s], size[s], -gain[v], v)
-        count, best = 0, 0
-        least, least_off = cut, abs(have - goal)
-        before, before_off = cut, least_off
-        while count < n and count - best <= patience:
-            for s in range(2):  # drop what is out of date
-                while size[s] > 0:
-                    v = nodes[s, 0]
-                    if locked[v] or side[v] != s or gain[v] != -keys[s, 0]:
-                        size[s] = pop(keys[s], nodes[s], size[s])
-                    else:
-                        break
-            pick = -1
-            off = abs(have - goal)
-            for s in range(2):
-                if size[s] == 0:
-                    continue
-                v = nodes[s, 0]
-                then = abs(have + (mass[v] if s == 1 else -mass[v]) - goal)
-                if then > slack and then >= off:
-                    continue
-                if (
-                    pick < 0
-                    or keys[s, 0] < keys[pick, 0]
-                    or (keys[s, 0] == keys[pick, 0] and (have > goal) == (s == 0))
-                ):
-                    pick = s
-            if pick < 0:
-                break
-            if off > slack:  # first of all the sides must be even
-                heavy = 0 if have > goal else 1
-                if size[heavy] > 0:
-                    pick = heavy
-            size[pick] = pop(keys[pick], nodes[pick], size[pick])
-            v = nodes[pick, size[pick]]
-            side[v] = 1 - pick
-            locked[v] = True
-            moved[count] = v
-            count += 1
-            have += -mass[v] if pick == 0 else mass[v]
-            cut -= gain[v]
-            gain[v] = -gain[v]
-            for i in range(offsets[v], offsets[v + 1]):
-                u = targets[i]
-                gain[u] += -2 * weights[i] if side[u] == side[v] else 2 * weights[i]
-                if not locked[u]:
-                    s = side[u]
-                    size[s] = push(keys[s], nodes[s], size[s], -gain[u], u)
-            off = abs(have - goal)
-            over, least_over = max(off - slack, 0), max(least_off - slack, 0)
-            if over < least_over or (
-                over == least_over and (cut < least or (cut == least and off < least_off))
-            ):
-                best, least, least_off = count, cut, off
-        for j in range(count - 1, best - 1, -1):
-            v = moved[j]
+    return Moves(
+        gain,
+        np.zeros(n, np.bool_),
+        np.empty(n, np.int32),
+        np.empty((2, room), np.int64),
+        np.empty((2, room), np.int32),
+        np.zeros(2, np.int64),
+        sums,
+    )
+
+
+@nb.njit(nogil=True, cache=True)
+def _fill_heaps(rows, side, is_uneven, m):  # type: ignore[no-untyped-def]
+    """Let vertices move that have a neighbour on the other side; all if sides are uneven."""
+    offsets, targets, _, _ = rows
+    m.size[:] = 0
+    for v in range(side.size):
+        may = is_uneven or offsets[v] == offsets[v + 1]
+        i = offsets[v]
+        while not may and i < offsets[v + 1]:
+            may = side[targets[i]] != side[v]
+            i += 1
+        if may:
             s = side[v]
-            side[v] = 1 - s
-            have += mass[v] if s == 1 else -mass[v]
-            cut -= gain[v]
-            gain[v] = -gain[v]
-            for i in range(offsets[v], offsets[v + 1]):
-                u = targets[i]
-                gain[u] += -2 * weights[i] if side[u] == side[v] else 2 * weights[i]
-        for j in range(count):
-            locked[moved[j]] = False
-        if cut >= before and max(before_off - slack, 0) <= max(least_off - slack, 0):
-            break
-    return cut
+            m.size[s] = push(m.keys[s], m.nodes[s], m.size[s], -m.gain[v], v)
+
+
+@nb.njit(nogil=True, cache=True)
+def _pick(rows, side, goal, slack, m):  # type: ignore[no-untyped-def]
+    """Return the side whose first vertex is to move, -1 if none may."""
+    keys, nodes, size, mass, have = m.keys, m.nodes, m.size, rows[3], m.sums[0]
+    gain, locked = m.gain, m.locked
+    for s in range(2):  # drop what is out of date
+        while size[s] > 0:
+            v = nodes[s, 0]
+            if not (locked[v] or side[v] != s or gain[v] != -keys[s, 0]):
+                break
+            size[s] = pop(keys[s], nodes[s], size[s])
+    pick, off = -1, abs(have - goal)
+    for s in range(2):
+        if size[s] == 0:
+            continue
+        v = nodes[s, 0]
+        then = abs(have + (mass[v] if s == 1 else -mass[v]) - goal)
+        if then > slack and then >= off:
+            continue
+        if (
+            pick < 0
+            or keys[s, 0] < keys[pick, 0]
+            or (keys[s, 0] == keys[pick, 0] and (have > goal) == (s == 0))
+        ):
+            pick = s
+    heavy = 0 if have > goal else 1
+    if pick >= 0 and off > slack and size[heavy] > 0:
+        return heavy  # first of all the sides must be even
+    return pick
+
+
+@nb.njit(nogil=True, cache=True)
+def _flip(rows, side, v, m, again):  # type: ignore[no-untyped-def]
+    """Move a vertex to the other side; `again`: put its neighbours onto the heaps anew."""
+    offsets, targets, weights, mass = rows
+    # Fields that a loop reads from a tuple are counted as references; variables are not.
+    gain, locked, keys, nodes, size = m.gain, m.locked, m.keys, m.nodes, m.size
+    s = side[v]
+    side[v] = 1 - s
+    m.sums[0] += mass[v] if s == 1 else -mass[v]
+    m.sums[1] -= gain[v]
+    gain[v] = -gain[v]
+    for i in range(offsets[v], offsets[v + 1]):
+        u = targets[i]
+        gain[u] += -2 * weights[i] if side[u] == side[v] else 2 * weights[i]
+        if again and not locked[u]:
+            s = side[u]
+            size[s] = push(keys[s], nodes[s], size[s], -gain[u], u)
