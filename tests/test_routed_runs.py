@@ -54,6 +54,25 @@ def test_four_processes_over_every_routing() -> None:
         g.close()
 
 
+def test_what_was_agreed_on_about_one_shard_says_nothing_of_another() -> None:
+    def some(g: dg.Graph) -> list[pd.DataFrame]:
+        # betweenness makes shards of its own, for several sources at a time
+        found = (dg.betweenness_centrality(g, k=4, seed=2), dg.bfs(g, 0), dg.cdlp(g))
+        return [frame.compute() for frame in found]
+
+    with cluster(2) as client, client.as_current():
+        tree = Topology.from_fanouts([2, 2])
+        with dg.from_edges(edges(), topology=tree, virtual_slots=4) as g:
+            wanted = some(g)
+        for routing in ("tree", "rail"):
+            with (
+                dask.config.set({"dgraph.routing": routing, "dgraph.cost": COST}),
+                dg.from_edges(edges(), topology=tree, virtual_slots=4) as g,
+            ):
+                for found, same in zip(some(g) + some(g), 2 * wanted, strict=True):
+                    pd.testing.assert_frame_equal(found, same)
+
+
 def run_virtually(routing: str, **config: Any) -> tuple[pd.DataFrame, Any]:
     """Search on 32 virtual slots in 4 domains; return the result and the record."""
     with (

@@ -97,18 +97,20 @@ class Agreement:
 
         Another run may just be agreeing on the same, and be done on some slots and not on
         others. So all slots first see whether all of them have it, unless a run that has ended
-        is known to have left it with all.
+        is known to have left it with all, at the shard that the workers keep.
         """
         for shard_known, key_known, found in self._known:
             if shard_known is shard and key_known == key:
                 return found
         found = shard.derived.get(key)
-        if key not in self._network.agreed:
+        is_kept = any(shard is some for some in self._network.kept)
+        if not (is_kept and key in self._network.agreed):
             everywhere = np.array([found is not None], np.int64)
             delivery: Delivery = await Request((), everywhere, "min", None, ROUTES)
             if not delivery.vote[0]:
                 found = shard.derived[key] = await ask(shard)
-        self._network.met.add(key)
+        if is_kept:
+            self._network.met.add(key)
         self._known = [(shard, key, found), *self._known[: REMEMBERED - 1]]
         return found
 

@@ -127,6 +127,8 @@ class _Gang:
         if self.names:
             self.links = self._join()
         network = self._network()
+        if network is not None:
+            network.kept = tuple(held.values())
         away = set(range(spec.slots)).difference(slots)
         contexts = {slot: Context(slot, spec.slots, network, away) for slot in slots}
         for context in contexts.values():

@@ -43,12 +43,14 @@ class Network:
     me : int
         This process.
     agreed : frozenset of str
-        What all slots have agreed on in runs before.
+        What all slots have agreed on, about the shards that the workers keep, in runs before.
 
     Attributes
     ----------
+    kept : tuple of Shard
+        Those shards of this process; a program may make others of them.
     met : set of str
-        What they have agreed on by the end of this run.
+        What all slots have agreed on about them by the end of this run.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Network:
     ) -> None:
         self.ground = ground
         self.agreed = agreed
+        self.kept: tuple[Shard, ...] = ()
         self.met: set[str] = set()
         self.routing = routing
         self.combine = combine
