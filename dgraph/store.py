@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -135,7 +134,13 @@ async def _save_slot(ctx: Context, shard: Shard, folder: str, placed: bool) -> d
     for kind, table in tables.items():
         name = f"{kind}-{shard.slot:05}.parquet"
         arrow = pa.Table.from_pandas(table, preserve_index=False)
-        pq.write_table(arrow, Path(folder, name), row_group_size=ROWS, compression="zstd")
+        pq.write_table(
+            arrow,
+            Path(folder, name),
+            row_group_size=ROWS,
+            compression="zstd",
+            write_page_checksum=True,
+        )
         rows[name] = len(table)
     return rows
 
@@ -182,9 +187,16 @@ def open_saved(path: str | PathLike[str]) -> Saved:
     return Saved(facts, manifest["slots"], edges, placed)
 
 
-def _read_group(file: str, group: int) -> Any:
-    """Read one row group of a file; the function of a task."""
-    with pq.ParquetFile(file) as parquet:
-        if parquet.num_row_groups == 0:
-            return parquet.read()
-        return parquet.read_row_group(group)
+def _read_group(file: str, group: int) -> pa.Table | SavedGraphError:
+    """Read one row group of a file, or say why not; the function of a task."""
+    try:
+        # Without a look at the checksums a damaged page may well be another graph's.
+        with pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+            if parquet.num_row_groups == 0:
+                return parquet.read()
+            return parquet.read_row_group(group)
+    except (pa.ArrowException, OSError) as error:
+        return SavedGraphError(
+            f"{file!r} is missing or damaged, as a part of a saved graph ({error}): save the "
+            "graph again"
+        )

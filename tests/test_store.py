@@ -173,6 +173,32 @@ def test_what_is_no_saved_graph_is_refused(embedded: Client, tmp_path: Path) -> 
         dg.load(tmp_path / "nowhere")
 
 
+def test_a_damaged_part_is_named(embedded: Client, tmp_path: Path) -> None:
+    with dg.from_edges(dg.generate.kronecker(8), virtual_slots=2) as g:
+        g.save(tmp_path / "graph")
+        want = sorted(g.edges().compute().itertuples(index=False))
+    part = tmp_path / "graph" / "edges-00001.parquet"
+    whole = part.read_bytes()
+    said = []
+    for at in [*range(4, len(whole), len(whole) // 12), -9, -1]:
+        damaged = bytearray(whole)
+        damaged[at] ^= 4
+        part.write_bytes(damaged)
+        try:
+            with dg.load(tmp_path / "graph") as g:
+                assert sorted(g.edges().compute().itertuples(index=False)) == want
+        except SavedGraphError as error:
+            said.append(str(error))
+    assert len(said) > 8
+    assert all("edges-00001.parquet' is missing or damaged" in some for some in said)
+    part.write_bytes(whole[:-20])
+    with pytest.raises(SavedGraphError, match="damaged"):
+        dg.load(tmp_path / "graph")
+    part.unlink()
+    with pytest.raises(SavedGraphError, match="missing"):
+        dg.load(tmp_path / "graph")
+
+
 def test_an_asynchronous_client_saves_and_loads(tmp_path: Path) -> None:
     async def work(client: Client) -> tuple[int, int]:
         g: Any = await dg.from_edges(np.array([[1, 2], [2, 3]]), client=client)  # type: ignore[misc]
