@@ -103,7 +103,7 @@ class Agreement:
             if shard_known is shard and key_known == key:
                 return found
         found = shard.derived.get(key)
-        is_kept = any(shard is some for some in self._network.kept)
+        is_kept = shard is self._network.kept.get(self._slot)
         if not (is_kept and key in self._network.agreed):
             everywhere = np.array([found is not None], np.int64)
             delivery: Delivery = await Request((), everywhere, "min", None, ROUTES)

@@ -128,7 +128,7 @@ class _Gang:
             self.links = self._join()
         network = self._network()
         if network is not None:
-            network.kept = tuple(held.values())
+            network.kept = held
         away = set(range(spec.slots)).difference(slots)
         contexts = {slot: Context(slot, spec.slots, network, away) for slot in slots}
         for context in contexts.values():

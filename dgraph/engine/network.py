@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -47,8 +47,8 @@ class Network:
 
     Attributes
     ----------
-    kept : tuple of Shard
-        Those shards of this process; a program may make others of them.
+    kept : mapping of int to Shard
+        Those shards of this process, by slot; a program may make others of them.
     met : set of str
         What all slots have agreed on about them by the end of this run.
 
@@ -71,7 +71,7 @@ class Network:
     ) -> None:
         self.ground = ground
         self.agreed = agreed
-        self.kept: tuple[Shard, ...] = ()
+        self.kept: Mapping[int, Shard] = {}
         self.met: set[str] = set()
         self.routing = routing
         self.combine = combine
