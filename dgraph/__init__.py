@@ -28,6 +28,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - supersteps of your own
     * - `dgraph.graph500`
       - the Graph500 benchmark; validation of search trees
+    * - `dgraph.gnn`
+      - neighbour sampling, caches and batches for graph neural networks
     * - `dgraph.mpi`
       - a cluster of the ranks of an MPI job
     * - `estimate`
@@ -96,6 +98,7 @@ Examples
 
 from dgraph import (
     config,  # first: it sees to the cache of the kernels that follow
+    gnn,
     graph500,
     mpi,
     placement,
@@ -133,6 +136,7 @@ __all__ = [
     "estimate",
     "from_edges",
     "generate",
+    "gnn",
     "graph500",
     "load",
     "local_clustering",

@@ -41,7 +41,7 @@ LAYERS = [
     "placement",
     "create",
     "algorithms",
-    "graph500",
+    "graph500 gnn",
     "__init__",
     "job",
     "cli_cluster cli_messages",

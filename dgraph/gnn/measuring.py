@@ -1,0 +1,256 @@
+"""What caches gain: hits, and what has to be read from the home store, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.arguments import choice, integer
+from dgraph.errors import OptionError
+from dgraph.gnn.cache import feature_bytes
+from dgraph.gnn.hotness import LINE, Hotness, presample
+from dgraph.gnn.layouts import LAYOUTS, Held, Room, lay_out
+from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS
+from dgraph.gnn.tablets import Tablets, as_cliques, make_tablets
+from dgraph.graph import Graph
+from dgraph.topology import Topology
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["compare", "hit_rates", "predict", "traffic"]
+
+Array = NDArray[Any]
+Cliques = Sequence[Sequence[int]]
+
+#: With which batches each layout trains: of cliques' parts, of devices' parts, of no parts.
+PARTED = {
+    "quiver_plus": "global",
+    "gnnlab": "global",
+    "pagraph_plus": "devices",
+    "pagraph": "devices",
+}
+
+
+def hit_rates(held: Held, hot: Hotness, cliques: Cliques) -> NDArray[np.float64]:
+    """Return, for each device, of all features that it reads the part that caches have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> heat = np.array([[5, 1, 0, 3], [2, 4, 0, 3]])
+    >>> hot = Hotness(pd.Series(range(4)), np.ones(4, int), heat, heat, heat)
+    >>> own = np.array([[1, 0, 0, 1], [0, 1, 0, 0]], bool)
+    >>> hit_rates(Held(own, own, linked=False), hot, [[0, 1]]).round(2).tolist()
+    [0.89, 0.44]
+    >>> hit_rates(Held(own, own, linked=True), hot, [[0, 1]]).tolist()
+    [1.0, 1.0]
+    """
+    source = _sources(held.features, held.linked, cliques)
+    read = hot.features.sum(axis=1)
+    found = np.where(source < hot.devices, hot.features, 0).sum(axis=1)
+    rates: NDArray[np.float64] = found / np.maximum(read, 1)
+    return rates
+
+
+def traffic(held: Held, hot: Hotness, cliques: Cliques, dimension: int) -> NDArray[np.int64]:
+    """Return how many cache lines each device reads from each device, and from the host.
+
+    Returns
+    -------
+    int64 array of shape (devices, devices + 1)
+        The last column is the host: the home store.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> heat = np.array([[5, 1, 0, 3], [2, 4, 0, 3]])
+    >>> hot = Hotness(pd.Series(range(4)), np.ones(4, int), heat, heat, 0 * heat)
+    >>> own = np.array([[1, 0, 0, 0], [0, 1, 0, 0]], bool)
+    >>> traffic(Held(own, own, linked=True), hot, [[0, 1]], dimension=16).tolist()
+    [[5, 1, 3], [2, 4, 3]]
+    """
+    lines = np.zeros((hot.devices, hot.devices + 1), np.int64)
+    each = -(-feature_bytes(dimension) // LINE)
+    for flags, counts in ((held.rows, hot.transactions), (held.features, each * hot.features)):
+        source = _sources(flags, held.linked, cliques)
+        for device in range(hot.devices):
+            np.add.at(lines[device], source[device], counts[device])
+    return lines
+
+
+def _sources(flags: Array, linked: bool, cliques: Cliques) -> NDArray[np.int64]:
+    """Return whence each device reads each vertex: itself, its clique, else the host."""
+    devices = len(flags)
+    source = np.full(flags.shape, devices, np.int64)
+    for clique in cliques if linked else ():
+        for device in sorted(clique, reverse=True):
+            source[np.ix_(np.array(clique), np.flatnonzero(flags[device]))] = device
+    for device in range(devices):
+        source[device, flags[device]] = device
+    return source
+
+
+def predict(
+    hot: Hotness, later: Hotness, cliques: Cliques, room: Room, alphas: Sequence[float]
+) -> DataFrame:
+    """Set what the plan of Legion's cache says beside what another epoch counts.
+
+    Parameters
+    ----------
+    hot, later : Hotness
+        Of the epoch by which the cache is filled, and of the one that is counted.
+    cliques : list of lists of devices
+    room : Room
+    alphas : sequence of float
+
+    Returns
+    -------
+    pandas DataFrame
+        alpha; predicted and counted: cache lines read from the host.
+    """
+    import pandas as pd
+
+    rows = []
+    for alpha in alphas:
+        fixed = Room(room.budget, room.dimension, alpha, room.policy)
+        held = lay_out("legion", hot, cliques, fixed)
+        assert held is not None
+        counted = int(traffic(held, later, cliques, room.dimension)[:, -1].sum())
+        rows.append((alpha, sum(plan.transactions for plan in held.plans), counted))
+    return pd.DataFrame(rows, columns=["alpha", "predicted", "counted"])
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What is trained: the hotness of two epochs of each way to part the graph."""
+
+    g: Graph
+    training: Any
+    cliques: Cliques
+    placement: Any
+    fanouts: Sequence[int]
+    batch_size: int
+    seed: int
+
+    @cache  # noqa: B019 - a trial lives as long as the comparison
+    def tablets(self, how: str) -> Tablets:
+        """Return the tablets of cliques' parts, or of devices'."""
+        alone = [[device] for device in range(sum(map(len, self.cliques)))]
+        cliques = alone if how == "devices" else self.cliques
+        return make_tablets(self.g, self.training, cliques, placement=self.placement)
+
+    @cache  # noqa: B019
+    def epoch(self, how: str, number: int) -> Hotness:
+        """Return what an epoch reads; "global": batches of all training vertices together."""
+        shuffle = "global" if how == "global" else "local"
+        tablets = self.tablets("cliques" if how == "global" else how)
+        batches = tablets.batches(
+            self.batch_size, epoch=number, seed=self.seed, shuffle=shuffle
+        )
+        return presample(self.g, batches, self.fanouts, seed=self.seed + number)
+
+    def reachable(self) -> Array:
+        """Return what the training vertices of each device can reach in as many hops."""
+        whole = [[some] if len(some) else [] for some in self.tablets("devices").of_device]
+        return presample(self.g, whole, [-1] * len(self.fanouts)).features > 0
+
+
+def compare(
+    g: Graph,
+    training: Any,
+    cliques: Topology | Cliques | None = None,
+    *,
+    budget: int,
+    dimension: int = 100,
+    fanouts: Sequence[int] = FANOUTS,
+    batch_size: int = BATCH_SIZE,
+    layouts: Sequence[str] = LAYOUTS,
+    alpha: float | None = None,
+    policy: str = "local",
+    placement: Any = "hierarchy",
+    seed: int = 0,
+) -> DataFrame:
+    """Set Legion's cache beside those of other systems: one epoch fills, the next is counted.
+
+    Parameters
+    ----------
+    g : Graph
+    training, cliques, placement
+        As in `dgraph.gnn.make_tablets`.
+    budget : int
+        Bytes of each device's cache.
+    dimension : int
+        Features of a vertex, float32.
+    fanouts, batch_size, seed
+        As in `dgraph.gnn.sample_neighbors`.
+    layouts : sequence of str
+        See `dgraph.gnn.layouts`.
+    alpha : float, optional
+        The part of each cache that is for topology. Default: Legion plans its own, others
+        cache features only.
+    policy : {"local", "interleave"}
+        See `dgraph.gnn.candidates`.
+
+    Returns
+    -------
+    pandas DataFrame
+        A row per layout: layout; hit_rate of features, mean over the devices; spread, its
+        largest minus its least; alpha, the mean over the cliques; transactions: cache lines
+        read from the host; relative: of those without a cache, of the same batches; busiest:
+        most that one device reads from there. Not a number where a layout does not fit.
+
+    Examples
+    --------
+    >>> import dgraph as dg
+    >>> with dg.from_edges(dg.generate.grid(12, 12)) as g:
+    ...     table = compare(g, range(0, 144, 2), [[0, 1], [2, 3]], budget=4000, dimension=16,
+    ...                     fanouts=[4, 4], batch_size=8, layouts=["legion", "none"])
+    >>> (table["relative"] < 0.6).tolist()
+    [True, False]
+    """
+    import pandas as pd
+
+    for name in layouts:
+        choice("layouts", name, LAYOUTS)
+    if alpha is not None and not 0 <= alpha <= 1:
+        raise OptionError(f"expected alpha from 0 to 1, got {alpha!r}; None plans it")
+    room = Room(integer("budget", budget, 0), integer("dimension", dimension, 1), alpha, policy)
+    if g._home.client.asynchronous:
+        raise OptionError(
+            "expected a client that waits, got an asynchronous one; use presample"
+        )
+    groups = as_cliques(g.topology if cliques is None else cliques)
+    trial = _Trial(g, training, groups, placement, tuple(fanouts), batch_size, seed)
+    return pd.DataFrame([_measured(name, trial, room) for name in layouts])
+
+
+def _measured(name: str, trial: _Trial, room: Room) -> dict[str, Any]:
+    """Return a row of the table."""
+    how, cliques = PARTED.get(name, "cliques"), trial.cliques
+    hot, later = trial.epoch(how, 0), trial.epoch(how, 1)
+    reachable = trial.reachable() if name == "pagraph" else None
+    held = lay_out(name, hot, cliques, room, reachable)
+    names = ("hit_rate", "spread", "alpha", "transactions", "relative", "busiest")
+    if held is None:
+        return {"layout": name} | dict.fromkeys(names, np.nan)
+    rates = hit_rates(held, later, cliques)
+    host = traffic(held, later, cliques, room.dimension)[:, -1]
+    nothing = lay_out("none", hot, cliques, room)
+    assert nothing is not None
+    without = traffic(nothing, later, cliques, room.dimension)[:, -1].sum()
+    planned = [plan.alpha for plan in held.plans]
+    figures = (
+        rates.mean(),
+        rates.max() - rates.min(),
+        float(np.mean(planned)) if planned else room.alpha or 0.0,
+        int(host.sum()),
+        host.sum() / max(without, 1),
+        int(host.max()),
+    )
+    return {"layout": name} | dict(zip(names, figures, strict=True))

@@ -1,0 +1,151 @@
+"""Neighbour sampling: the subgraph from which a graph neural network computes its seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from dgraph.arguments import as_ids, integer
+from dgraph.clients import call
+from dgraph.engine.context import Context
+from dgraph.engine.translate import ids_of_locals
+from dgraph.errors import OptionError
+from dgraph.gnn.walking import Seeds, walk
+from dgraph.graph import Graph, check_graph
+from dgraph.results import VERTEX, frame_of, meta_of
+from dgraph.shard import Shard
+
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+
+__all__ = ["BATCH_SIZE", "FANOUTS", "as_seeds", "sample_neighbors"]
+
+#: As in the experiments of Legion.
+FANOUTS = (25, 10)
+BATCH_SIZE = 8000
+
+COLUMNS = {"batch": "int64", "hop": "int64", "source": VERTEX, "target": VERTEX}
+
+
+def sample_neighbors(
+    g: Graph,
+    seeds: Any,
+    fanouts: Sequence[int] = FANOUTS,
+    *,
+    batch_size: int | None = BATCH_SIZE,
+    seed: int = 0,
+) -> DataFrame:
+    """Sample the neighbourhoods of batches of vertices, hop by hop over in-edges.
+
+    Parameters
+    ----------
+    g : Graph
+    seeds : list, array or Series of vertices; or a list of such
+        Cut into batches of `batch_size`; or the batches themselves.
+    fanouts : sequence of int
+        How many in-neighbours are drawn of each vertex in each hop, without repetition; -1:
+        all of them. Typical: (25, 10).
+    batch_size : int, optional
+        None: all seeds are one batch.
+    seed : int
+
+    Returns
+    -------
+    dask DataFrame
+        The sampled edges: batch; hop, from 1 on; source, the neighbour; target, the vertex for
+        which it was drawn. A partition for each slot. An awaitable if the client is
+        asynchronous.
+
+    Raises
+    ------
+    VertexNotFoundError
+        If a seed is not a vertex; names it.
+
+    Notes
+    -----
+    In a batch a vertex is expanded once, in the hop after it was first reached. What is drawn
+    depends on `seed`, on the number of the batch and on the vertex only: the same for any
+    slots, placement, routing, and other batches. All entries of an expanded row are looked at.
+    Kept parallel edges are drawn one by one; a loop may be drawn. Supersteps: one a hop and
+    some for the seeds and the result.
+
+    Examples
+    --------
+    >>> import dgraph as dg
+    >>> g = dg.from_edges(np.array([[1, 2], [2, 3], [3, 4], [4, 5]]))
+    >>> found = sample_neighbors(g, [1, 5], [-1, -1], batch_size=1).compute()
+    >>> found.sort_values(["batch", "hop", "source"], ignore_index=True)
+       batch  hop  source  target
+    0      0    1       2       1
+    1      0    2       1       2
+    2      0    2       3       2
+    3      1    1       4       5
+    4      1    2       3       4
+    5      1    2       5       4
+    """
+    check_graph(g)
+    where = as_seeds(g, seeds, fanouts, batch_size, seed)
+    return sample_batches(g, where)
+
+
+def sample_batches(g: Graph, seeds: Seeds) -> DataFrame:
+    """Sample what is drawn from seeds whose batches are numbered already."""
+    home, meta = g._home, meta_of(g.id_dtype, COLUMNS)
+
+    async def run() -> DataFrame:
+        record, partitions = await home.run("sample_neighbors", _sample_slot, seeds)
+        home.note(record)
+        return frame_of(partitions, meta, "sample_neighbors")
+
+    home.check()
+    found: DataFrame = call(home.client, run)
+    return found
+
+
+def as_seeds(
+    g: Graph, seeds: Any, fanouts: Sequence[int], batch_size: int | None, seed: int
+) -> Seeds:
+    """Return checked seeds, cut into batches.
+
+    Raises
+    ------
+    OptionError, VertexNotFoundError
+    """
+    listed = list(seeds)
+    if listed and all(_is_batch(some) for some in listed):
+        sizes = [len(some) for some in listed]
+        listed = [vertex for some in listed for vertex in some]
+        batches = np.repeat(np.arange(len(sizes)), sizes)
+    else:
+        most = len(listed) if batch_size is None else integer("batch_size", batch_size, 1)
+        batches = np.arange(len(listed)) // max(most, 1)
+    wanted = tuple(integer("fanouts", fanout, -1) for fanout in fanouts)
+    if not wanted or 0 in wanted:
+        raise OptionError(
+            f"expected fanouts of at least 1, or -1 for all neighbours, got {list(fanouts)!r}"
+        )
+    return Seeds(as_ids(listed, g.id_dtype), batches, wanted, integer("seed", seed, 0))
+
+
+def _is_batch(some: Any) -> bool:
+    return not isinstance(some, str | bytes) and hasattr(some, "__len__")
+
+
+async def _sample_slot(ctx: Context, shard: Shard, seeds: Seeds) -> pd.DataFrame:
+    """List the edges that were drawn here, in users' ids."""
+    shard, steps, _ = await walk(ctx, shard, seeds)
+    ctx.stage = "output"
+    counts = [np.diff(step.ends, prepend=0) for step in steps]
+    pairs = list(zip(steps, counts, strict=True))
+    batch = np.concatenate([np.repeat(step.batches, count) for step, count in pairs])
+    near = np.concatenate([np.repeat(step.masters, count) for step, count in pairs])
+    hop = np.repeat(np.arange(1, len(steps) + 1), [step.drawn.size for step in steps])
+    drawn = np.concatenate([step.drawn for step in steps])
+    source = (await ids_of_locals(ctx, shard, drawn)).to_pandas()
+    target = shard.ids.take(near).to_pandas()
+    return pd.DataFrame(
+        {"batch": batch, "hop": hop, "source": source, "target": target}, copy=False
+    )
