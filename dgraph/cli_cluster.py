@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import dgraph as dg
-from dgraph.clients import LOCAL
+from dgraph.cli_interrupt import local_cluster
 
 __all__ = ["CLUSTER_OPTIONS", "Command", "cluster_client", "with_options"]
 
@@ -27,7 +27,7 @@ def cluster_client(
     workers: int | None, threads: int | None, scheduler: str | None
 ) -> Iterator[Any]:
     """Yield a client of the cluster that the options name, closed afterwards."""
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     if click.get_current_context().find_root().params["mpi"]:
         if workers is not None or scheduler is not None:
@@ -46,14 +46,7 @@ def cluster_client(
         with joined as client:
             yield client
         return
-    cluster = LocalCluster(
-        n_workers=workers or 1,
-        threads_per_worker=threads or (1 if workers else None),
-        processes=workers is not None,
-        memory_limit=0,
-        dashboard_address=LOCAL,
-    )
-    with cluster, Client(cluster) as client:
+    with local_cluster(workers, threads) as cluster, Client(cluster) as client:
         yield client
 
 

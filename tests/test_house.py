@@ -44,6 +44,7 @@ LAYERS = [
     "graph500 gnn",
     "__init__",
     "job",
+    "cli_interrupt",
     "cli_cluster cli_messages",
     "cli_placement cli_topology",
     "cli demo __main__",

@@ -1,0 +1,73 @@
+"""Ctrl-C in a terminal: SIGINT reaches the command and all of its worker processes at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.limit(180)
+
+#: The command, which interrupts its own process group as soon as a worker process is there, or
+#: while an endless run goes on.
+PROGRAM = """
+import contextlib, glob, os, signal, sys, threading, time
+from dgraph.cli import main
+from dgraph.events import RunStarted, listening
+
+def interrupt():
+    for _ in range(2):  # impatient
+        os.killpg(0, signal.SIGINT)
+
+def hear(event):
+    if isinstance(event, RunStarted) and event.algorithm == "cdlp":
+        threading.Timer(0.5, interrupt).start()
+
+def is_a_worker_there():
+    with contextlib.suppress(OSError):  # threads and processes come and go
+        for children in glob.glob("/proc/self/task/*/children"):
+            for child in open(children).read().split():
+                if "spawn_main" in open(f"/proc/{child}/cmdline").read():
+                    return True
+    return False
+
+def wait_for_a_worker():
+    while not is_a_worker_there():
+        time.sleep(0.01)
+    interrupt()
+
+if __name__ == "__main__":
+    if sys.argv.pop(1) == "start":
+        threading.Thread(target=wait_for_a_worker, daemon=True).start()
+    with listening(hear):
+        main()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for children there")
+@pytest.mark.parametrize("moment", ["start", "run"])
+def test_control_c_is_one_line_and_leaves_nothing(moment: str, tmp_path: Path) -> None:
+    """Neither the command nor a worker prints a traceback, and no worker outlives it."""
+    edges, program = tmp_path / "edges.csv", tmp_path / "command.py"
+    edges.write_text("source,target\n1,2\n2,3\n")
+    program.write_text(PROGRAM)
+    endless = ["run", "cdlp", str(edges), "--max-iter", "1000000000", "--workers", "2"]
+    command = subprocess.Popen(
+        [sys.executable, str(program), moment, *endless],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    try:
+        said = command.communicate(timeout=150)  # ends when the last process has closed them
+    finally:
+        if command.poll() is None:
+            os.killpg(command.pid, signal.SIGKILL)
+    assert said == ("", "\ndgraph: interrupted\n")
+    assert command.returncode == 130
