@@ -603,7 +603,7 @@ def test_caps_follow_options_and_memory() -> None:
 
 
 def test_plans_follow_costs_carriers_and_options() -> None:
-    def plans(cost: Any = None, **options: Any) -> dict[int, Plan]:
+    def plans(cost: Any = None, routing: str = "auto", **options: Any) -> dict[int, Plan]:
         members = tuple(Member(str(at), str(at), "h", 1, (at,)) for at in range(4))
         spec = make_spec(
             "bfs",
@@ -611,7 +611,9 @@ def test_plans_follow_costs_carriers_and_options() -> None:
             graph="g",
             members=members,
             topology=Topology.from_fanouts([2, 2]),
-            options=replace(Options.read(), cost=cost, buffers=BufferOptions(**options)),
+            options=replace(
+                Options.read(), routing=routing, cost=cost, buffers=BufferOptions(**options)
+            ),
         )
         return make_plans(spec, 0, {1: "unix", 2: "comm", 3: "mpi"}, 8 * MIB)
 
@@ -621,6 +623,7 @@ def test_plans_follow_costs_carriers_and_options() -> None:
     assert plans()[3].size == MIB
     cost = CostModel((1e-6, 1e-4), (1e-10, 1e-9))
     assert [plan.size for plan in plans(cost).values()] == [32 << 10, 100_000, MIB]
+    assert not any(plan.dynamic for plan in plans(routing="mst").values())
     small = plans(cost, mode="static", size=5000, reserved=2)
     assert (small[1], small[2]) == (Plan(5000, 2, False), Plan(5000, 2, False, 1))
 

@@ -114,3 +114,12 @@ def test_a_cost_that_does_not_fit_is_said_before_the_run() -> None:
         run_virtually("rail", cost=short)
     with pytest.raises(OptionError, match="preset"):
         run_virtually("rail", cost="cheap")
+
+
+def test_mst_packs_but_does_not_combine() -> None:
+    (found, mst), (same, apart) = run_virtually("mst"), run_virtually("monitor", combine=False)
+    pd.testing.assert_frame_equal(found, same)
+    assert mst.messages[1] == apart.messages[1] == mst.before["messages"][1]
+    _, monitor = run_virtually("monitor")
+    assert monitor.messages[1] < mst.messages[1]
+    assert monitor.messages[1] < monitor.before["messages"][1]

@@ -55,6 +55,7 @@ def make_plans(
     """
     options = spec.options.buffers
     cost = spec.options.cost
+    grows = options.mode == "dynamic" and spec.options.routing != "mst"
     model = None if cost is None else CostModel.of(cost, spec.topology)
     here = spec.members[me].slots[0]
     plans = {}
@@ -67,5 +68,5 @@ def make_plans(
             size = CostModel(ALPHA, BETA).buffer_bytes(_MEASURED[carrier])
         if carrier == "mpi":
             size = LEAST_CAP  # its messages are so long, see LARGEST
-        plans[other] = Plan(min(size, cap), options.reserved, options.mode == "dynamic", level)
+        plans[other] = Plan(min(size, cap), options.reserved, grows, level)
     return plans

@@ -162,6 +162,7 @@ def find_network(
     ----------
     routing : str
     combine : bool
+        Not heeded for "mst": its library looks into nothing that its gateways hand on.
     cost : CostModel, str, mapping or None
         See :meth:`CostModel.of`. None: "auto" reckons with what was measured between
         processes and hosts, and only where the topology has a level above the host.
@@ -194,7 +195,8 @@ def find_network(
     if group is None and routing != "tree":
         return None
     ground = Ground(topology, group or 0, tuple(int(score) for score in scores))
-    return Network(ground, routing, combine, model, owners, me, agreed)
+    merges = combine and routing != "mst"
+    return Network(ground, routing, merges, model, owners, me, agreed)
 
 
 async def weigh_slot(ctx: Any, shard: Shard) -> int:

@@ -7,7 +7,7 @@ strategy is a schedule of stages; in a stage a slot sends at most one frame to e
     aml           s -> slot of t's group with s's local number -> t
     rail          s -> slot of s's group with t's local number -> t
     monitor       s -> monitor of s's group -> monitor of t's group -> t
-    mst           as monitor, but the gateway is the first slot of the group
+    mst           as monitor, but the gateway is the first slot of the group; does not combine
     multileader   as monitor, but a group has two, and the target tells which
     tree          up from monitor to monitor, across, and down
     auto          the cheapest of direct, rail, monitor and tree, for each superstep

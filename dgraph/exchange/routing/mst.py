@@ -1,6 +1,8 @@
 """Routing ``mst``: as monitor, but the gateway is always the first slot of the group.
 
-A baseline after the MST library, which packs messages at the gateway but does not combine them.
+A baseline after the MST library, which packs messages at the gateway but does not combine them,
+and has buffers of a fixed number and size: a run over ``mst`` does neither, whatever the options
+say.
 """
 
 from __future__ import annotations
