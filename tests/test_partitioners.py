@@ -164,13 +164,19 @@ def test_grown_trees_are_connected_and_counted(
             for v in range(shard.masters)
             for u in links.targets[links.offsets[v] : links.offsets[v + 1]]
         ]
-        return own, shard.rank[: shard.masters], trees.members, ends
+        members = np.bincount(own[own >= 0], minlength=trees.count)
+        volume = np.bincount(
+            own[own >= 0], 8 + 8 * np.diff(links.offsets)[own >= 0], trees.count
+        )
+        return own, shard.rank[: shard.masters], members, ends, volume, trees.volume
 
     results = run(program, shards, slots=spread.slots)
     tree = {
-        int(r): int(t) for own, ranks, _, _ in results for t, r in zip(own, ranks, strict=True)
+        int(r): int(t) for own, ranks, *_ in results for t, r in zip(own, ranks, strict=True)
     }
-    members: list[int] = next((members for own, _, members, _ in results if own.size), [])
+    members = np.sum([some[2] for some in results], axis=0)
+    volume = np.sum([some[4] for some in results], axis=0)
+    assert all(np.array_equal(volume, some[5]) for some in results)
     ends = [end for result in results for end in result[3]]
     for number, size in enumerate(members):
         inside = {r for r, t in tree.items() if t == number}

@@ -232,9 +232,17 @@ class Hub:
         with self._lock:
             if not self._over:
                 self._stepped = 0
-                for waiting, mine in zip(self._to_do, self._mine, strict=True):
+                for waiting, mine in zip(self._to_do, self._dealt(), strict=True):
                     waiting.extend(mine)
             self._wake_all()
+
+    def _dealt(self) -> list[list[int]]:
+        """Return the slots of each thread: with several, those that took longest come first."""
+        threads = len(self._mine)
+        if threads == 1 or threads == len(self._programs) or not self._compute:
+            return self._mine
+        slots = sorted(self._programs, key=self._compute.__getitem__, reverse=True)
+        return [slots[thread::threads] for thread in range(threads)]
 
     def _wake_all(self) -> None:
         for thread in self._sleeping:

@@ -20,12 +20,11 @@ from dgraph.errors import OptionError
 from dgraph.graph import Graph, run_algorithm
 from dgraph.ingest import find_home, ingest
 from dgraph.placement.distances import grid_distances, tree_distances
-from dgraph.placement.evening import even_out
 from dgraph.placement.frame import Frame
-from dgraph.placement.loads import capacities
-from dgraph.placement.moving import move
+from dgraph.placement.loads import add_costs, loads_here, sizes_of
+from dgraph.placement.moving import settle
 from dgraph.placement.resolve import resolve, settled
-from dgraph.placement.whole import links_of
+from dgraph.placement.whole import Links, links_of
 from dgraph.policies import Policies
 from dgraph.results import table
 from dgraph.shard import Shard
@@ -189,9 +188,25 @@ async def _refine_slot(
     links = links_of(shard)
     slot_of = np.full(shard.size, -1, np.int32)
     slot_of[: shard.masters] = shard.slot
-    await ctx.broadcast(shard, slot_of)
-    cap = await capacities(ctx, shard, links, eps)
-    await even_out(ctx, shard, links, slot_of, cap, unit)
-    if await move(ctx, shard, links, slot_of, cap, unit, rounds):
-        await even_out(ctx, shard, links, slot_of, cap, unit)
-    return {"slot": Plain(slot_of[: shard.masters].astype(np.int64))}
+    cap = (await sizes_of(ctx, shard, links)).capacities(ctx.slots, eps)
+    await settle(ctx, shard, links, slot_of, cap, unit, rounds, swap=True)
+    if await _is_better(ctx, shard, links, slot_of, cap, unit):
+        return {"slot": Plain(slot_of[: shard.masters].astype(np.int64))}
+    return {"slot": Plain(np.full(shard.masters, shard.slot, np.int64))}
+
+
+async def _is_better(
+    ctx: Context, shard: Shard, links: Links, slot_of: Any, cap: Any, unit: Any
+) -> bool:
+    """Tell whether owners cost less than those there are, or those break the bound."""
+    was = np.full(shard.size, shard.slot, np.int32)
+    await ctx.broadcast(shard, was)
+    whole = np.rint(unit * 8)
+    costs = [
+        add_costs(links.offsets, links.targets, some, whole, shard.masters, 1)
+        for some in (slot_of, was)
+    ]
+    degree = np.diff(links.offsets)
+    told = np.concatenate([costs, loads_here(ctx.slots, degree, was[: shard.masters])])
+    total = await ctx.allreduce(told)
+    return bool(total[0] < total[1] or (total[2:].reshape(2, -1) > cap).any())

@@ -9,62 +9,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.placement.loads import (
-    Loads,
-    admit_best,
-    find_cost,
-    find_costs,
-    loads_of,
-    share_room,
-    tally,
-)
+from dgraph.placement.loads import Loads, find_cost, find_costs, loads_of, tally
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
 
-__all__ = ["even_out", "water"]
+__all__ = ["fill_up", "shed", "water"]
 
 Array = NDArray[Any]
 
-#: Supersteps in which vertices without a slot may follow their neighbours.
-FOLLOW = 32
 
-
-async def even_out(
+async def shed(
     ctx: Context,
     shard: Shard,
     links: Links,
     slot_of: NDArray[np.int32],
-    cap: NDArray[np.int64],
+    loads: Loads,
     unit: NDArray[np.float64],
 ) -> None:
-    """Give every vertex a slot and keep to the capacities, in place.
-
-    What is too much on a slot leaves it, what costs least first; then vertices without a slot
-    follow their neighbours where there is room; what is left, isolated vertices among it, fills
-    up the emptiest slots. No slot stays empty if there are enough vertices.
-    """
-    degree = np.diff(links.offsets)
-    whole = np.rint(unit * 8)
+    """Take what is too much off the slots, in place, what costs least first."""
+    degree, whole = np.diff(links.offsets), np.rint(unit * 8)
     for _ in range(4):
-        have = await loads_of(ctx, degree, slot_of)
-        if not await _shed(ctx, shard, links, slot_of, have, cap, whole):
+        if not await _shed(ctx, shard, links, slot_of, loads.have, loads.cap, whole):
             break
-    loads = Loads(await loads_of(ctx, degree, slot_of), cap)
-    for turn in range(FOLLOW):
-        wish = np.full(shard.masters, -1, np.int32)
-        gain = np.zeros(shard.masters, np.int64)
-        wanted = np.zeros((2, ctx.slots), np.int64)
-        _follow(
-            links.offsets, links.targets, slot_of, whole, degree, loads.room, wish, gain, wanted
-        )
-        share, _, any_wish = await share_room(ctx, loads.room, wanted, turn)
-        if not any_wish:
-            break
-        changed = admit_best(wish, gain, degree, share, slot_of)
-        await ctx.broadcast(shard, slot_of, vote=changed.ravel())
-        loads.have = loads.have + ctx.vote.reshape(2, -1)
-        if not ctx.vote.any():
-            break
+        loads.have = await loads_of(ctx, degree, slot_of)
+
+
+async def fill_up(ctx: Context, shard: Shard, slot_of: NDArray[np.int32], loads: Loads) -> None:
+    """Give what has no slot, isolated vertices among it, to the emptiest slots, in place.
+
+    No slot stays empty if there are enough vertices.
+    """
+    if loads.have[0].all() and loads.have[0].sum() == shard.num_vertices:
+        return
     await _fill_up(ctx, shard, slot_of, loads.have[0])
     await ctx.broadcast(shard, slot_of)
 
@@ -145,34 +121,6 @@ def water(have: Array, more: int) -> NDArray[np.int64]:
     rest = more - int(gets.sum())
     gets[np.flatnonzero(have + gets == low)[:rest]] += 1
     return gets
-
-
-@nb.njit(nogil=True, cache=True)
-def _follow(offsets, targets, slot_of, unit, degree, room, wish, gain, wanted):  # type: ignore[no-untyped-def]
-    """Find for each vertex without a slot the cheapest that has room, of its neighbours'."""
-    slots = room.shape[1]
-    count = np.zeros(slots, np.int64)
-    touched = np.empty(slots + 1, np.int64)
-    costs = np.empty(slots, np.float64)
-    for v in range(wish.size):
-        if slot_of[v] >= 0:
-            continue
-        many = tally(v, offsets, targets, slot_of, count, touched)
-        known = find_costs(unit, count, touched, many, costs)
-        best, least = -1, 0.0
-        for j in range(many):
-            s = touched[j]
-            if room[0, s] > 0 and room[1, s] >= degree[v]:
-                there = costs[s] if known else find_cost(s, unit, count, touched, many)
-                if best < 0 or there < least or (there == least and s < best):
-                    best, least = s, there
-        for j in range(many):
-            count[touched[j]] = 0
-        if best >= 0:
-            wish[v] = best
-            gain[v] = -np.int64(least)
-            wanted[0, best] += 1
-            wanted[1, best] += degree[v]
 
 
 @nb.njit(nogil=True, cache=True)

@@ -33,6 +33,9 @@ ROUNDS, GENERATIONS = 48, 3
 #: when no more than this share of all is left: they will follow their neighbours.
 FEW, LAST = 1 / 8, 1 / 64
 
+#: So many slots each take their part of a tree's room, and do not ask who else wants it.
+FEW_SLOTS = 4
+
 #: Most trees there may be, as a multiple of those that were wanted.
 MORE = 4
 
@@ -45,16 +48,17 @@ class Trees:
     ----------
     tree : int32 array of length shard.size
         Of every local vertex; -1: of none.
-    volume, members : int64 arrays of length count
-        Of every tree: the sum of its vertices' ``8 + 8 * degree`` bytes, and their number.
-        On slots that hold vertices.
+    volume : int64 array of length count
+        Of every tree: the sum of its vertices' ``8 + 8 * degree`` bytes.
+    nothing : int64 array of length count + 1
+        What a slot votes that has no part in it.
     count : int
         How many trees there are.
     """
 
     tree: NDArray[np.int32]
     volume: NDArray[np.int64]
-    members: NDArray[np.int64]
+    nothing: NDArray[np.int64]
     count: int = 0
 
 
@@ -74,10 +78,12 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
     volume = 8 + 8 * np.diff(links.offsets)
     trees = Trees(np.full(shard.size, -1, np.int32), *np.zeros((2, 0), np.int64))
     hubs = _drawn(shard.order, volume, vol_st)
-    joinable = left = int((await ctx.allreduce([np.count_nonzero(volume > 8)]))[0])
-    for _ in range(GENERATIONS):
+    joinable = 0
+    for generation in range(GENERATIONS):
         hubs &= volume > 8
-        planted = await _plant(ctx, shard, trees, hubs, volume, MORE * most)
+        planted, loose = await _plant(ctx, shard, trees, hubs, volume, MORE * most)
+        if not generation:
+            joinable = left = loose
         if not planted:
             break
         left -= planted
@@ -92,22 +98,28 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
 
 async def _plant(
     ctx: Context, shard: Shard, trees: Trees, hubs: Array, volume: Array, most: int
-) -> int:
-    """Begin a tree at every hub that there is room for; return how many there are."""
+) -> tuple[int, int]:
+    """Begin a tree at every hub that there is room for.
+
+    Returns how many there are, and how many vertices have neighbours at all.
+    """
     found = np.flatnonzero(hubs)
-    counts = [int(some[0][0]) for some in await ctx.allgather(np.array([found.size]))]
+    told = np.zeros(ctx.slots + 1, np.int64)
+    told[ctx.slot], told[-1] = found.size, np.count_nonzero(volume > 8)
+    *counts, joinable = (await ctx.allreduce(told)).tolist()
     before, first = trees.count, trees.count + sum(counts[: ctx.slot])
     trees.count = min(before + sum(counts), most)
+    if trees.count == before:
+        return 0, joinable
     found = found[: max(0, trees.count - first)]
     numbers = np.arange(first, first + found.size)
     trees.tree[found] = numbers
-    sums = np.zeros((2, trees.count), np.int64)
-    sums[0, numbers], sums[1, numbers] = volume[found], 1
-    await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
-    total = ctx.vote.reshape(2, trees.count)
-    trees.volume = _longer(trees.volume, total[0])
-    trees.members = _longer(trees.members, total[1])
-    return trees.count - before
+    sums = np.zeros(trees.count, np.int64)
+    sums[numbers] = volume[found]
+    await ctx.broadcast(shard, trees.tree, vote=sums)
+    trees.volume = _longer(trees.volume, ctx.vote)
+    trees.nothing = np.zeros(trees.count + 1, np.int64)
+    return trees.count - before, joinable
 
 
 def _longer(old: Array, more: Array) -> Array:
@@ -125,23 +137,21 @@ async def _join(
     ctx: Context, shard: Shard, links: Links, trees: Trees, volume: Array, cap: int
 ) -> int:
     """Let every vertex without a tree join one; return how many did."""
-    wish = np.full(shard.masters, -1, np.int32)
-    wanted = np.zeros(trees.count, np.int64)
-    sums = np.zeros((2, trees.count), np.int64)
-    if not shard.masters:  # no part in it
-        await ctx.allreduce(wanted)
-        await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
-        return int(ctx.vote[trees.count :].sum())
-    room = np.maximum(cap - trees.volume, 0)
-    _choose(links.offsets, links.targets, trees.tree, volume, room, wish, wanted)
-    total = await ctx.allreduce(wanted)
-    chance = np.minimum(room / np.maximum(total, 1), 1.0)
-    _admit(wish, volume, chance, shard.order, int(total.sum()), trees.tree, sums)
-    await ctx.broadcast(shard, trees.tree, vote=sums.ravel())
-    joined = ctx.vote.reshape(2, -1)
-    trees.volume = trees.volume + joined[0]
-    trees.members = trees.members + joined[1]
-    return int(joined[1].sum())
+    workers = np.count_nonzero(np.diff(shard.bases))
+    sums = trees.nothing
+    wanted = sums[:-1]
+    if shard.masters:
+        wish = np.full(shard.masters, -1, np.int32)
+        wanted, sums = np.zeros_like(wanted), np.zeros_like(sums)
+        room = np.maximum(cap - trees.volume, 0)
+        _choose(links.offsets, links.targets, trees.tree, volume, room, wish, wanted)
+    total = await ctx.allreduce(wanted) if workers > FEW_SLOTS else workers * wanted
+    if shard.masters:
+        chance = np.minimum(room / np.maximum(total, 1), 1.0)
+        _admit(wish, volume, chance, shard.order, int(total.sum()), trees.tree, sums)
+    await ctx.broadcast(shard, trees.tree, vote=sums)
+    trees.volume = trees.volume + ctx.vote[:-1]
+    return int(ctx.vote[-1])
 
 
 @nb.njit(nogil=True, cache=True)
@@ -165,6 +175,9 @@ def _drawn(order, volume, vol_st):  # type: ignore[no-untyped-def]
 @nb.njit(nogil=True, cache=True)
 def _choose(offsets, targets, tree, volume, room, wish, wanted):  # type: ignore[no-untyped-def]
     """Find for each vertex without a tree the one of most neighbours, ties to the oldest."""
+    taken = np.zeros((tree.size >> 6) + 1, np.uint64)  # most looks end here, in the fast cache
+    for v in range(tree.size):
+        taken[v >> 6] |= np.uint64(tree[v] >= 0) << np.uint64(v & 63)
     votes = np.zeros(room.size, np.int64)  # the vertex that they are of, and how many
     for v in range(wish.size):
         if tree[v] >= 0:
@@ -172,8 +185,11 @@ def _choose(offsets, targets, tree, volume, room, wish, wanted):  # type: ignore
         none = (np.int64(v) + 1) << 32
         best, most = -1, none
         for i in range(offsets[v], offsets[v + 1]):
-            t = tree[targets[i]]
-            if t >= 0 and room[t] >= volume[v]:
+            u = targets[i]
+            if not (taken[u >> 6] >> np.uint64(u & 63)) & np.uint64(1):
+                continue
+            t = tree[u]
+            if room[t] >= volume[v]:
                 now = max(votes[t], none) + 1
                 votes[t] = now
                 if now > most or (now == most and t < best):
@@ -192,8 +208,8 @@ def _admit(wish, volume, chance, order, salt, tree, sums):  # type: ignore[no-un
             continue
         if chance[t] >= 1.0 or _uniform(order[v] + salt) < chance[t]:
             tree[v] = t
-            sums[0, t] += volume[v]
-            sums[1, t] += 1
+            sums[t] += volume[v]
+            sums[-1] += 1
 
 
 @nb.njit(nogil=True, cache=True)

@@ -6,8 +6,8 @@
                                                        trees: one after the other, on one slot
     distribution  trees onto leaf domains, siblings,   bisection: the quotient graph, top down
                   upper domains, by capacities         distribution: the paper's greedy way
-    refinement    slots give up what is too much       evening
-                  vertices move where edges cost less  moving: supersteps on all slots
+    refinement    vertices move where edges cost less  moving: supersteps on all slots
+                  slots give up what is too much       evening
 
 The distributed form, which is the default, never gathers the edge list: trees grow on all slots
 that there is work for, and slot 0 sees the graph of the trees only, whose size is bounded. It
@@ -33,10 +33,9 @@ from dgraph.placement.bisection import split, split_together
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.distribution import distribute
 from dgraph.placement.draft import Draft
-from dgraph.placement.evening import even_out
 from dgraph.placement.growth import grow_trees
-from dgraph.placement.loads import capacities
-from dgraph.placement.moving import move
+from dgraph.placement.loads import Sizes, sizes_of
+from dgraph.placement.moving import settle
 from dgraph.placement.quotient import gather_quotient, make_quotient, quotient_of
 from dgraph.placement.trees import ORDERS, core_trees
 from dgraph.placement.twod import deal_in_domains
@@ -152,38 +151,38 @@ class Hierarchy:
         if ctx.slots == 1:
             return np.zeros(shard.masters, np.int32)
         links = links_of(shard)
+        sizes = await sizes_of(ctx, shard, links)
         slot_of = np.full(shard.size, -1, np.int32)
-        find = self._grown if self.order == "grown" else self._one_by_one
-        slot_of[: shard.masters] = await find(ctx, shard, links, topology)
-        await ctx.broadcast(shard, slot_of)
-        cap = await capacities(ctx, shard, links, self.eps)
+        if self.order == "grown":
+            found = await self._grown(ctx, shard, links, sizes, topology)
+        else:
+            found = await self._one_by_one(ctx, shard, topology)
+        slot_of[: shard.masters] = found
+        cap = sizes.capacities(ctx.slots, self.eps)
         unit = (tree_distances if self.metric == "tree" else grid_distances)(topology)
-        await even_out(ctx, shard, links, slot_of, cap, unit)
-        if self.refine and await move(ctx, shard, links, slot_of, cap, unit, self.refine):
-            await even_out(ctx, shard, links, slot_of, cap, unit)
+        await settle(ctx, shard, links, slot_of, cap, unit, self.refine)
         owner = slot_of[: shard.masters]
         if self.edges == "2d-in-domain":
             owner = await deal_in_domains(ctx, shard, owner, topology)
         return owner
 
     async def _grown(
-        self, ctx: Context, shard: Shard, links: Links, topology: Topology
+        self, ctx: Context, shard: Shard, links: Links, sizes: Sizes, topology: Topology
     ) -> NDArray[np.int32]:
         """Return slots by trees that grow on all slots; the edges stay where they are."""
-        ends = int((await ctx.allreduce([len(links.targets)]))[0])
-        volume = self._volume(shard.num_vertices, ends, ctx.slots)
+        volume = self._volume(shard.num_vertices, sizes.ends, ctx.slots)
         trees = await grow_trees(ctx, shard, links, volume, MOST_TREES)
         pairs = await gather_quotient(ctx, shard, links, trees)
         quotient = None
         if pairs is not None:
-            mass = _mass(trees.volume, trees.members, shard.num_vertices, ends)
-            quotient = make_quotient(*pairs, mass)
+            mass = _mass(trees.volume, pairs[3], shard.num_vertices, sizes.ends)
+            quotient = make_quotient(*pairs[:3], mass)
         told = await split_together(ctx, quotient, topology, self.eps)
         own = trees.tree[: shard.masters]
         return np.where(own < 0, -1, np.append(told, -1)[own]).astype(np.int32)
 
     async def _one_by_one(
-        self, ctx: Context, shard: Shard, links: Links, topology: Topology
+        self, ctx: Context, shard: Shard, topology: Topology
     ) -> NDArray[np.int32]:
         """Return slots by trees that slot 0 grows, which gathers the whole graph."""
         whole = await gather_whole(ctx, shard, weighted=self.order == "prim")

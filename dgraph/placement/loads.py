@@ -1,7 +1,6 @@
-"""What slots have and may have, and how wishes for room on them are granted.
+"""What slots have and may have, and what a vertex costs where.
 
-All slots of the engine know the loads of all; each grants the wishes of its own vertices, out
-of a part of the room that is left when others have had theirs.
+All slots of the engine know the loads of all.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from dgraph.shard import Shard
 
 __all__ = [
     "Loads",
+    "Sizes",
     "add_costs",
-    "admit_best",
-    "capacities",
     "find_cost",
     "find_costs",
+    "loads_here",
     "loads_of",
-    "share_room",
+    "sizes_of",
     "tally",
 ]
 
@@ -52,48 +51,58 @@ class Loads:
         return left
 
 
-async def capacities(ctx: Context, shard: Shard, links: Links, eps: float) -> NDArray[np.int64]:
-    """Return how many vertices and ends of edges each slot may have.
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What all slots have together.
 
-    ``1 + eps`` times the mean, but room for every vertex, and for the heaviest one.
+    Parameters
+    ----------
+    vertices, ends, heaviest : int
+        Vertices; ends of edges, and how many the heaviest vertex has.
     """
+
+    vertices: int
+    ends: int
+    heaviest: int
+
+    def capacities(self, slots: int, eps: float) -> NDArray[np.int64]:
+        """Return how many vertices and ends of edges each slot may have.
+
+        ``1 + eps`` times the mean, but room for every vertex, and for the heaviest one.
+
+        >>> Sizes(vertices=10, ends=40, heaviest=6).capacities(2, 0.5).tolist()
+        [[7, 7], [30, 30]]
+        """
+        mean = self.vertices / slots
+        vertices = max(-(-self.vertices // slots), int((1 + eps) * mean))
+        most = max(int((1 + eps) * self.ends / slots), self.ends // slots + self.heaviest)
+        return np.repeat(np.array([[vertices], [most]], np.int64), slots, axis=1)
+
+
+async def sizes_of(ctx: Context, shard: Shard, links: Links) -> Sizes:
+    """Return the sizes of a graph, after one exchange."""
     degree = np.diff(links.offsets)
-    heaviest = int((await ctx.allreduce([degree.max(initial=0)], "max"))[0])
-    ends = int((await ctx.allreduce([degree.sum()]))[0])
-    n, slots = shard.num_vertices, ctx.slots
-    vertices = max(-(-n // slots), int((1 + eps) * n / slots))
-    most = max(int((1 + eps) * ends / slots), ends // slots + heaviest)
-    return np.repeat(np.array([[vertices], [most]], np.int64), slots, axis=1)
+    told = np.zeros(ctx.slots + 1, np.int64)
+    told[-1], told[ctx.slot] = degree.sum(), degree.max(initial=0)
+    total = await ctx.allreduce(told)
+    return Sizes(shard.num_vertices, int(total[-1]), int(total[:-1].max()))
+
+
+def loads_here(
+    slots: int, degree: NDArray[np.int64], slot_of: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Return the vertices and the ends of edges that every slot has from this one, flat."""
+    sums = np.zeros((2, slots), np.int64)
+    _add_up(slot_of, degree, sums)
+    return sums.ravel()
 
 
 async def loads_of(
     ctx: Context, degree: NDArray[np.int64], slot_of: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """Return the vertices and the ends of edges that every slot has, as `Loads` does."""
-    sums = np.zeros((2, ctx.slots), np.int64)
-    _add_up(slot_of, degree, sums)
-    total: NDArray[np.int64] = (await ctx.allreduce(sums.ravel())).reshape(2, -1).copy()
-    return total
-
-
-async def share_room(
-    ctx: Context, room: Array, wanted: Array, turn: int, cost: int = 0
-) -> tuple[NDArray[np.int64], int, bool]:
-    """Return the room that is this slot's, the cost of all, and whether any wants any.
-
-    The slots of the engine are served one after the other, in every turn another one first.
-    """
-    came = await ctx.allgather(np.append(wanted.ravel(), [cost, wanted[0].sum()]))
-    told = [some[0] for some in came]
-    left: NDArray[np.int64] = room.ravel()
-    if told[ctx.slot][-1]:
-        first = (7 * turn) % ctx.slots
-        mine = (ctx.slot - first) % ctx.slots
-        before = [some for slot, some in enumerate(told) if (slot - first) % ctx.slots < mine]
-        if before:
-            left = np.maximum(left - np.sum(before, axis=0)[:-2], 0)
-    total = sum(int(some[-2]) for some in told)
-    return left.reshape(room.shape).copy(), total, any(some[-1] for some in told)
+    total = await ctx.allreduce(loads_here(ctx.slots, degree, slot_of))
+    return total.reshape(2, -1).copy()
 
 
 @nb.njit(nogil=True, cache=True)
@@ -164,23 +173,3 @@ def add_costs(offsets, targets, slot_of, unit, masters, step):  # type: ignore[n
         for i in range(offsets[v], offsets[v + 1]):
             total += row[slot_of[targets[i]]]
     return np.int64(total)
-
-
-@nb.njit(nogil=True, cache=True)
-def admit_best(wish, gain, degree, share, slot_of):  # type: ignore[no-untyped-def]
-    """Grant the wishes of the highest gain, and return what every slot gets more."""
-    some = np.flatnonzero(wish >= 0)
-    changed = np.zeros_like(share)
-    by = some[np.argsort(-gain[some], kind="mergesort")]
-    for v in by:
-        s = wish[v]
-        if share[0, s] >= 1 and share[1, s] >= degree[v]:
-            share[0, s] -= 1
-            share[1, s] -= degree[v]
-            if slot_of[v] >= 0:
-                changed[0, slot_of[v]] -= 1
-                changed[1, slot_of[v]] -= degree[v]
-            changed[0, s] += 1
-            changed[1, s] += degree[v]
-            slot_of[v] = s
-    return changed

@@ -2,36 +2,40 @@
 
 A superstep: every slot of the engine gets a part of the room on each target and goes through
 its vertices; one that would cost less elsewhere moves there, at once, so that those after it
-see it; the others learn of it at the end. The cheaper of the first and the last state is what
-counts. (H. Meyerhenke, P. Sanders, C. Schulz: Parallel graph partitioning for complex networks,
-IEEE TPDS 28(9), 2017, doi:10.1109/TPDS.2017.2671868.)
+see it; the others learn of it at the end. One without a slot takes the cheapest that has room.
+Where all slots are full they swap: as many vertices may go from one to another as want to come
+from there. The cheaper of the first and the last state is what counts. (H. Meyerhenke,
+P. Sanders, C. Schulz: Parallel graph partitioning for complex networks, IEEE TPDS 28(9), 2017,
+doi:10.1109/TPDS.2017.2671868; J. Ugander, L. Backstrom: Balanced label propagation for
+partitioning massive graphs, WSDM 2013, doi:10.1145/2433396.2433461.)
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.placement.loads import (
-    Loads,
-    add_costs,
-    find_cost,
-    find_costs,
-    loads_of,
-    tally,
-)
+from dgraph.placement.evening import fill_up, shed
+from dgraph.placement.loads import Loads, find_cost, find_costs, loads_here, tally
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
 
-__all__ = ["move"]
+__all__ = ["move", "settle"]
+
+Array = NDArray[Any]
 
 #: A superstep that lowers the cost by no more than this part of it is the last one.
 ENOUGH = 100
 
+#: More slots than that do not swap: who wants to go where is a number for each pair.
+MOST_TO_SWAP = 256
 
-async def move(
+
+async def settle(
     ctx: Context,
     shard: Shard,
     links: Links,
@@ -39,39 +43,98 @@ async def move(
     cap: NDArray[np.int64],
     unit: NDArray[np.float64],
     rounds: int,
-) -> bool:
-    """Let vertices move, in place; return whether a slot is empty now.
+    *,
+    swap: bool = False,
+) -> None:
+    """Give every vertex a slot, keep to the capacities, and lower the cost, in place.
+
+    What is too much on a slot leaves it; then vertices move, and those without a slot follow
+    their neighbours; what is left, isolated vertices among it, fills up the emptiest slots.
 
     Parameters
     ----------
     slot_of : int32 array of length shard.size
-        Of every local vertex, right for proxies too; -1: none yet.
+        Of the masters at first, -1: none yet; of every local vertex at last.
     cap : int64 array of shape (2, slots)
     unit : float64 array of shape (slots, slots)
         Cost of an edge between two slots.
     rounds : int
+        Supersteps in which vertices move, at most.
+    swap : bool
+        Whether vertices may move to full slots while as many come from there. What is too much
+        then leaves again.
     """
     degree = np.diff(links.offsets)
-    loads = Loads(await loads_of(ctx, degree, slot_of), cap)
+    await ctx.broadcast(shard, slot_of, vote=loads_here(ctx.slots, degree, slot_of))
+    loads = Loads(ctx.vote.reshape(2, -1).copy(), cap)
+    await shed(ctx, shard, links, slot_of, loads, unit)
+    await move(ctx, shard, links, slot_of, loads, unit, rounds, swap)
+    if swap:
+        await shed(ctx, shard, links, slot_of, loads, unit)
+        await move(ctx, shard, links, slot_of, loads, unit, 0)
+    await fill_up(ctx, shard, slot_of, loads)
+
+
+async def move(
+    ctx: Context,
+    shard: Shard,
+    links: Links,
+    slot_of: NDArray[np.int32],
+    loads: Loads,
+    unit: NDArray[np.float64],
+    rounds: int,
+    swap: bool = False,
+) -> None:
+    """Let vertices move and follow, in place; `slot_of` and `loads` are right for all slots."""
+    degree, rows = np.diff(links.offsets), (links.offsets, links.targets)
     unit = np.rint(unit * 8)  # whole numbers: sums do not depend on sequence
     workers = [slot for slot, some in enumerate(np.diff(shard.bases)) if some]
-    before = await _cost(ctx, links, slot_of, unit, shard.masters)
-    kept = slot_of.copy()
-    for turn in range(rounds):
-        changed = np.zeros(2 * ctx.slots + 1, np.int64)
+    swap = swap and ctx.slots <= MOST_TO_SWAP
+    first, first_have, gained, wrong = slot_of.copy(), loads.have, 0, 0
+    active = np.ones(shard.masters, np.bool_)
+    for turn in range(max(rounds, 1)):
+        loose = shard.num_vertices - int(loads.have[0].sum())
+        if not (rounds or loose):
+            break
+        told = np.zeros(2 * ctx.slots + 3, np.int64)
+        quota = np.zeros((ctx.slots, ctx.slots if swap else 0), np.int64)
+        if swap:
+            active[:] = True
+            quota = await _quota(ctx, shard, rows, slot_of, unit, turn)
+        before = slot_of.copy()
         if shard.masters:
             share = _part(loads.room, len(workers), workers.index(ctx.slot) + turn)
-            changed[-1] = _sweep(
-                links.offsets, links.targets, slot_of, unit, degree, share,
-                changed[:-1].reshape(2, -1),
+            told[-3:-1] = _sweep(
+                rows, slot_of, unit, degree, (share, quota), told[:-3].reshape(2, -1), active,
+                turn if swap else -1, shard.rank, rounds > 0,
             )  # fmt: skip
-        await ctx.broadcast(shard, slot_of, vote=changed)
-        loads.have = loads.have + ctx.vote[:-1].reshape(2, -1)
-        if ctx.vote[-1] <= before // ENOUGH:
+        told[-1] = wrong
+        await ctx.broadcast(shard, slot_of, vote=told)
+        loads.have = loads.have + ctx.vote[:-3].reshape(2, -1)
+        saved, seen, misjudged = ctx.vote[-3:].tolist()
+        gained += 2 * saved - misjudged
+        wrong = _misjudged(rows, slot_of, before, unit, shard.masters)
+        if loose:  # what they cost cannot be told from what it was before
+            first, first_have, gained, wrong = slot_of.copy(), loads.have, 0, 0
+        if saved <= seen // ENOUGH and not (swap and turn < rounds // 2):
             break
-    if await _cost(ctx, links, slot_of, unit, shard.masters) > before:
-        slot_of[:] = kept
-    return bool((loads.have[0] == 0).any())
+    if gained or swap:
+        gained -= int((await ctx.allreduce([wrong]))[0])
+    if gained < 0:
+        slot_of[:] = first
+        loads.have = first_have
+
+
+async def _quota(
+    ctx: Context, shard: Shard, rows: Any, slot_of: Array, unit: Array, turn: int
+) -> NDArray[np.int64]:
+    """Return how many of this slot's vertices may swap, from each slot to each other."""
+    wanted = np.zeros((ctx.slots, ctx.slots), np.int64)
+    _want(rows, slot_of, unit, turn, shard.rank, shard.masters, wanted)
+    total = (await ctx.allreduce(wanted.ravel())).reshape(ctx.slots, ctx.slots)
+    granted = np.minimum(total, total.T)
+    quota: NDArray[np.int64] = granted * wanted // np.maximum(total, 1)
+    return quota
 
 
 def _part(room: NDArray[np.int64], parts: int, which: int) -> NDArray[np.int64]:
@@ -86,50 +149,115 @@ def _part(room: NDArray[np.int64], parts: int, which: int) -> NDArray[np.int64]:
     return part
 
 
-async def _cost(
-    ctx: Context,
-    links: Links,
-    slot_of: NDArray[np.int32],
-    unit: NDArray[np.float64],
-    masters: int,
-) -> int:
-    """Return what all edges cost."""
-    here = add_costs(links.offsets, links.targets, slot_of, unit, masters, 1)
-    return int((await ctx.allreduce([here]))[0])
+@nb.njit(nogil=True, cache=True, inline="always")
+def _turns(rank, turn):  # type: ignore[no-untyped-def]
+    """Tell whether a vertex may swap in this turn: half of them, so that neighbours do not."""
+    return ((np.uint64(rank) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) & np.uint64(
+        1
+    ) == np.uint64(turn & 1)
 
 
 @nb.njit(nogil=True, cache=True)
-def _sweep(offsets, targets, slot_of, unit, degree, room, changed):  # type: ignore[no-untyped-def]
-    """Move each vertex to where it costs least; return what all save, by what is known here."""
+def _want(rows, slot_of, unit, turn, rank, masters, wanted):  # type: ignore[no-untyped-def]
+    """Count the vertices that would cost less elsewhere, by slot and cheapest slot."""
+    offsets, targets = rows
+    count = np.zeros(unit.shape[0], np.int64)
+    touched = np.empty(unit.shape[0] + 1, np.int64)
+    for v in range(masters):
+        now = np.int64(slot_of[v])
+        if now < 0 or not _turns(rank[v], turn):
+            continue
+        many = tally(v, offsets, targets, slot_of, count, touched)
+        best, least = now, find_cost(now, unit, count, touched, many)
+        for j in range(many):
+            s = touched[j]
+            there = find_cost(s, unit, count, touched, many)
+            if there < least or (there == least and best != now and s < best):
+                best, least = s, there
+        wanted[now, best] += best != now
+        for j in range(many):
+            count[touched[j]] = 0
+
+
+@nb.njit(nogil=True, cache=True)
+def _sweep(rows, slot_of, unit, degree, may, changed, active, turn, rank, moves):  # type: ignore[no-untyped-def]
+    """Move each vertex to where it costs least, by what is known here.
+
+    Returns what all save, and what those cost that have neighbours elsewhere. Without `moves`
+    only those without a slot get one; with a turn of at least 0 they swap by quota.
+    """
+    offsets, targets = rows
+    room, quota = may
     slots = room.shape[1]
     count = np.zeros(slots, np.int64)
     touched = np.empty(slots + 1, np.int64)
     costs = np.empty(slots, np.float64)
-    saved = 0.0
+    saved, seen = 0.0, 0.0
     for v in range(degree.size):
         now = np.int64(slot_of[v])
+        if not active[v] or (now >= 0 and not moves):
+            continue
         many = tally(v, offsets, targets, slot_of, count, touched)
         if many == 0 or (many == 1 and touched[0] == now):
             if many:
                 count[now] = 0
+            active[v] = now < 0
             continue
         known = find_costs(unit, count, touched, many, costs)
-        cost = find_cost(now, unit, count, touched, many)
-        best, least = -1, cost
+        cost = find_cost(now, unit, count, touched, many) if now >= 0 else np.inf
+        may_swap = turn >= 0 and now >= 0 and _turns(rank[v], turn)
+        best, least, swaps = -1, cost, False
         for j in range(many):
             s = touched[j]
-            if s != now and room[0, s] > 0 and room[1, s] >= degree[v]:
+            if s == now:
+                continue
+            has_room = room[0, s] > 0 and room[1, s] >= degree[v]
+            if has_room or (may_swap and quota[now, s] > 0):
                 there = costs[s] if known else find_cost(s, unit, count, touched, many)
                 if there < least or (there == least and best >= 0 and s < best):
-                    best, least = s, there
+                    best, least, swaps = s, there, not has_room
         for j in range(many):
             count[touched[j]] = 0
-        if best >= 0:
-            slot_of[v] = best
+        if now >= 0:
+            seen += cost
+        if best < 0:
+            continue
+        slot_of[v] = best
+        changed[0, best] += 1
+        changed[1, best] += degree[v]
+        if now >= 0:
             saved += cost - least
-            for s, sign in ((now, -1), (best, 1)):
-                changed[0, s] += sign
-                changed[1, s] += sign * degree[v]
-                room[0, s] -= sign
-                room[1, s] -= sign * degree[v]
-    return np.int64(saved)
+            changed[0, now] -= 1
+            changed[1, now] -= degree[v]
+        if swaps:
+            quota[now, best] -= 1
+        else:
+            room[0, best] -= 1
+            room[1, best] -= degree[v]
+            if now >= 0:
+                room[0, now] += 1
+                room[1, now] += degree[v]
+        for i in range(offsets[v], offsets[v + 1]):
+            if targets[i] < active.size:
+                active[targets[i]] = True
+    return np.int64(saved), np.int64(seen)
+
+
+@nb.njit(nogil=True, cache=True)
+def _misjudged(rows, slot_of, before, unit, masters):  # type: ignore[no-untyped-def]
+    """Return how much more links cost, both ends of which moved on different slots, than said.
+
+    Each end took the other one for where it had been.
+    """
+    offsets, targets = rows
+    more = 0.0
+    for v in range(masters):
+        a, b = before[v], slot_of[v]
+        if a == b or a < 0:
+            continue
+        for i in range(offsets[v], offsets[v + 1]):
+            u = targets[i]
+            c, d = before[u], slot_of[u]
+            if u >= masters and c != d and c >= 0:
+                more += unit[b, d] - unit[b, c] - unit[a, d] + unit[a, c]
+    return np.int64(more)

@@ -52,24 +52,25 @@ class Quotient:
 
 async def gather_quotient(
     ctx: Context, shard: Shard, links: Links, trees: Trees
-) -> tuple[Array, Array, Array] | None:
-    """Return source, target and number of edges between trees, on slot 0; None elsewhere."""
-    members = members_of(trees.tree[: shard.masters], trees.count)
-    source, target, count = _pairs(
-        links.offsets, links.targets, trees.tree, members, trees.count
-    )
+) -> tuple[Array, Array, Array, Array] | None:
+    """Return source, target and number of edges between trees, and how many vertices they have.
+
+    On slot 0; None elsewhere.
+    """
+    source, target, count = _pairs(links.offsets, links.targets, trees.tree, trees.count)
     total = int((await ctx.allreduce([source.size]))[0])
     if total > LIMIT * trees.count:
         kept = _drawn(source, target, LIMIT * trees.count / total)
         source, target, count = source[kept], target[kept], count[kept]
     sent: list[Any] = [None] * ctx.slots
-    sent[0] = (source, target, count)
+    own = trees.tree[: shard.masters]
+    sent[0] = (source, target, count, np.bincount(own[own >= 0], minlength=trees.count))
     came = await ctx.alltoall(sent)
     if ctx.slot != 0:
         return None
     parts = [some for some in came if some is not None]
     first, second, number = (np.concatenate([some[at] for some in parts]) for at in range(3))
-    return first, second, number
+    return first, second, number, np.sum([some[3] for some in parts], axis=0)
 
 
 def _drawn(source: Array, target: Array, share: float) -> NDArray[np.bool_]:
@@ -108,64 +109,46 @@ def quotient_of(
     offsets: NDArray[np.int64], targets: Array, tree: NDArray[np.int32], count: int
 ) -> tuple[Array, Array, Array]:
     """Return the same of a whole graph, of which no edge is left out."""
-    members = members_of(tree, count)
-    found: tuple[Array, Array, Array] = _pairs(offsets, targets, tree, members, count)
+    found: tuple[Array, Array, Array] = _pairs(offsets, targets, tree, count)
     return found
 
 
 @nb.njit(nogil=True, cache=True)
-def members_of(tree, count):  # type: ignore[no-untyped-def]
-    """Return the vertices that have a tree, tree by tree."""
-    at = np.zeros(count + 1, np.int64)
-    for t in tree:
-        at[t + 1] += 1
-    at[0] = 0  # those without
-    for t in range(count):
-        at[t + 1] += at[t]
-    members = np.empty(at[count], np.int32)
-    for v in range(tree.size):
-        if tree[v] >= 0:
-            members[at[tree[v]]] = v
-            at[tree[v]] += 1
-    return members
-
-
-@nb.njit(nogil=True, cache=True)
-def _pairs(offsets, targets, tree, members, count):  # type: ignore[no-untyped-def]
+def _pairs(offsets, targets, tree, count):  # type: ignore[no-untyped-def]
     """Return the pairs of trees with edges between them, the smaller first, and how many."""
-    found = np.zeros(count, np.int32)
-    touched = np.empty(count, np.int32)
-    size = 1024
-    source, target = np.empty(size, np.int32), np.empty(size, np.int32)
-    number = np.empty(size, np.int32)
-    at = 0
-    begin = 0
-    while begin < members.size:
-        t = tree[members[begin]]
-        end = begin
-        many = 0
-        while end < members.size and tree[members[end]] == t:
-            v = members[end]
-            end += 1
+    begin = np.zeros(count + 1, np.int64)
+    for v in range(offsets.size - 1):
+        t = tree[v]
+        if t >= 0:
+            for i in range(offsets[v], offsets[v + 1]):
+                begin[t + 1] += tree[targets[i]] > t  # not: none, the same, one that sees it
+    for t in range(count):
+        begin[t + 1] += begin[t]
+    ends = np.empty(begin[count], np.int32)
+    at = begin[:-1].copy()
+    for v in range(offsets.size - 1):
+        t = tree[v]
+        if t >= 0:
             for i in range(offsets[v], offsets[v + 1]):
                 other = tree[targets[i]]
-                if other <= t:  # none, the same, or one that sees the edge from its end
-                    continue
-                if found[other] == 0:
-                    touched[many] = other
-                    many += 1
-                found[other] += 1
-        while at + many > size:
-            size *= 2
-            source = np.append(source, np.empty(size - source.size, np.int32))
-            target = np.append(target, np.empty(size - target.size, np.int32))
-            number = np.append(number, np.empty(size - number.size, np.int32))
-        for j in range(many):
-            source[at], target[at], number[at] = t, touched[j], found[touched[j]]
-            found[touched[j]] = 0
-            at += 1
-        begin = end
-    return source[:at], target[:at], number[:at]
+                if other > t:
+                    ends[at[t]] = other
+                    at[t] += 1
+    source, target = np.empty(ends.size, np.int32), np.empty(ends.size, np.int32)
+    number = np.empty(ends.size, np.int32)
+    place = np.full(count, -1, np.int64)
+    kept = np.int64(0)
+    for t in range(count):
+        first = kept
+        for i in range(begin[t], begin[t + 1]):
+            other = ends[i]
+            if place[other] >= first:
+                number[place[other]] += 1
+            else:
+                place[other] = kept
+                source[kept], target[kept], number[kept] = t, other, 1
+                kept += 1
+    return source[:kept], target[:kept], number[:kept]
 
 
 @nb.njit(nogil=True, cache=True)
