@@ -20,6 +20,7 @@ from dgraph.build import drafting
 from dgraph.build.strategy import Strategy
 from dgraph.engine.pool import run
 from dgraph.placement import Hierarchy
+from dgraph.placement import auto as auto_module
 from dgraph.placement.bisection import split, split_together
 from dgraph.placement.draft import Draft
 from dgraph.placement.heap import pop, push
@@ -201,6 +202,9 @@ def test_auto_is_degree_where_there_are_two_levels_at_most(
         assert "draft" not in g.report["seconds"]
 
 
+OFTEN = dg.placement.Auto(runs=1e7)
+
+
 def test_auto_takes_what_would_cost_least(client: Client) -> None:
     graphs = {
         "hierarchy": random_edges(800, 4000, blocks=8),
@@ -209,9 +213,10 @@ def test_auto_takes_what_would_cost_least(client: Client) -> None:
     }
     for name, frame in graphs.items():
         options: Any = {"virtual_slots": 8, "topology": DEEP, "client": client}
-        with dg.from_edges(frame, placement="auto", **options) as g:
+        with dg.from_edges(frame, placement=OFTEN, **options) as g:
             assert g.placement == name
             assert g.report["chosen"]["placement"].startswith(f"{name}: ")
+            assert name != "chunk" or "draft" not in g.report["seconds"]
             costs = {name: g.placement.figures().cost}
         for other in graphs:
             with dg.from_edges(frame, placement=other, **options) as g:
@@ -219,9 +224,64 @@ def test_auto_takes_what_would_cost_least(client: Client) -> None:
         assert costs[name] <= min(costs["degree"], 1.06 * costs["hierarchy"])
 
 
+def test_auto_does_not_look_where_little_is_to_be_saved(client: Client) -> None:
+    options: Any = {"virtual_slots": 8, "topology": DEEP, "client": client}
+    frame = dg.generate.grid(30, 30).compute()
+    with dg.from_edges(frame, placement="auto", **options) as g:
+        assert g.placement == "degree"
+        assert (
+            " 1 runs of the benchmark set links would cost " in g.report["chosen"]["placement"]
+        )
+        assert "draft" not in g.report["seconds"]
+
+
+def test_auto_places_by_hierarchy_only_where_that_pays(client: Client) -> None:
+    options: Any = {"virtual_slots": 8, "topology": DEEP, "client": client}
+    frame = random_edges(800, 4000, blocks=8)
+    cost = {"alpha": [0, 0, 0], "beta": [0, 0, 1e-6]}
+    found = []
+    for runs in (0, 1, 10, 100, 1000):
+        auto = dg.placement.Auto(runs=runs, cost=cost)
+        with dg.from_edges(frame, placement=auto, **options) as g:
+            found.append(g.placement)
+            why = g.report["chosen"]["placement"]
+            assert why.startswith(g.placement) or "hierarchy" in why
+    assert found == sorted(found, key=["degree", "hierarchy"].index)
+    assert {found[0], found[-1]} == {"degree", "hierarchy"}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=60),
+    st.sampled_from([[2, 2, 2], [1, 3, 2], [2, 1, 1]]),
+)
+@settings(max_examples=10)
+def test_auto_prices_chunk_as_its_figures_say(
+    client: Client, pairs: list[tuple[int, int]], fanouts: list[int]
+) -> None:
+    tree = Topology.from_fanouts(fanouts)
+    frame = pd.DataFrame(pairs, columns=["source", "target"])
+    options: Any = {"virtual_slots": tree.slots, "topology": tree, "client": client}
+    counted: list[Any] = []
+    count = auto_module._sampled
+
+    async def watch(*args: Any) -> Any:
+        counted.append(await count(*args))
+        return counted[-1]
+
+    with mock.patch.object(auto_module, "_sampled", watch):
+        dg.from_edges(frame, placement=OFTEN, **options).close()
+    with dg.from_edges(frame, placement="chunk", **options) as g:
+        assert {tuple(some[1:].tolist()) for some in counted} <= {g.placement.figures().cut}
+
+
+def test_auto_refuses_a_wrong_number_of_runs() -> None:
+    with pytest.raises(ValueError, match="expected runs of at least 0, got -1"):
+        dg.placement.Auto(runs=-1)
+
+
 def test_auto_places_graphs_of_nothing(client: Client) -> None:
     for vertices in ([], [3], [1, 2, 3]):
         frame = random_edges(8, 0)
         options: Any = {"virtual_slots": 8, "topology": DEEP, "client": client}
-        with dg.from_edges(frame, vertices=vertices, placement="auto", **options) as g:
+        with dg.from_edges(frame, vertices=vertices, placement=OFTEN, **options) as g:
             assert g.num_vertices == len(vertices)

@@ -42,7 +42,7 @@ from dgraph.build.settling import Arcs, blocks_of, settle_edges
 from dgraph.build.sparse import number_sparse
 from dgraph.build.spec import BuildSpec
 from dgraph.build.splitting import split_rows
-from dgraph.build.strategy import EdgeStrategy, Strategy
+from dgraph.build.strategy import Chooser, EdgeStrategy, Look, Strategy, VertexBlock
 from dgraph.edges.chunk import EdgeChunk
 from dgraph.edges.vertex_chunk import VertexChunk
 from dgraph.engine.context import Context
@@ -151,7 +151,14 @@ async def _choose(
         degree = known.asked.degree
         return choose_owners(ctx, known.numbering, vertices, known.rank, degree, strategy)
 
-    strategy = spec.placement
+    strategy: Any = spec.placement
+    if isinstance(strategy, Chooser):
+        phases.begin("placing")
+        begin, end = known.numbering.cuts[ctx.slot : ctx.slot + 2]
+        order, ids = np.arange(begin, end), known.numbering.ids
+        block = VertexBlock(order, known.rank, known.asked.degree, ids)
+        look = Look(block, known.filed, known.num_edges, known.numbering.vertices)
+        strategy = await strategy.choose(ctx, look)
     if not isinstance(strategy, EdgeStrategy):
         phases.begin("placing")
         return await blind(strategy)

@@ -2,7 +2,7 @@
 
 A `Strategy` looks at blocks of vertices. An `EdgeStrategy` looks at edges as well: the build
 spreads the graph in a cheap way first, asks the strategy on these shards, and lays the graph
-out again as it says.
+out again as it says. A `Chooser` looks at what lies there already, and says which one it is.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from dgraph.topology import Topology
 from dgraph.vertices.ids import Ids
 
 __all__ = [
+    "Chooser",
     "EdgeStrategy",
     "Given",
+    "Look",
     "Strategy",
     "Totals",
     "VertexBlock",
@@ -122,6 +124,40 @@ class EdgeStrategy(Protocol):
         A draft is a shard whose masters are a run of the order of ids. It is undirected: an
         edge stands in the rows of both ends, which are in no particular sequence.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """What a `Chooser` may look at: the vertices of a block, and edges before they have owners.
+
+    Parameters
+    ----------
+    block : VertexBlock
+        That of this slot.
+    filed : Filed
+        The edges that met on this slot, whoever's they are.
+    num_edges : int
+        Of the whole graph.
+    num_vertices : int
+    """
+
+    block: VertexBlock
+    filed: Any
+    num_edges: int
+    num_vertices: int
+
+
+@runtime_checkable
+class Chooser(Protocol):
+    """A value that first says by which strategy the vertices get their owners."""
+
+    def on(self, topology: Topology) -> Any:
+        """Return the chooser, or what it chooses, for a domain tree."""
+        ...
+
+    async def choose(self, ctx: Context, look: Look) -> Strategy | EdgeStrategy:
+        """Return the strategy, the same one on all slots; on all of them at the same time."""
         ...
 
 

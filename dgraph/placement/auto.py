@@ -2,14 +2,22 @@
 
 ::
 
-    flat, or two levels   "degree": the most even, and laid out at once
-    deeper                a draft of the graph is placed each way, and what a sample of its
-                          links costs, 1, 10, 100, ... by level, decides
+    flat, or two levels    "degree": the most even, and laid out at once
+    little to be saved     "degree": all links together cost next to nothing
+    "chunk" saves enough   "chunk": priced on a sample of the links, it costs nothing to place
+    more is to be saved    "hierarchy", if it saves more than it takes to place; on the draft of
+    than placing takes     the graph it is then set beside the other two
+
+What is saved: in so many runs of the benchmark set (`RUNS`, one) a value crosses every cut
+link `PASSES` times, all slots sending at the same time. Bytes are priced as routing "auto" does
+it, frames are not. How much "hierarchy" would save is not known before it has placed; a random
+graph of mean degree d can be cut in two with ``0.76 / sqrt(d)`` of its edges less than half of
+them (A. Dembo, A. Montanari, S. Sen: Extremal cuts of sparse random graphs, Annals of
+Probability 45(2), 2017, doi:10.1214/15-AOP1084), and real ones better. For d the mean over ends
+of edges is taken: hubs cannot be kept together with their neighbours.
 
 "degree" stays unless another one saves more than 10 % and gives no slot more than 1.1 times the
-mean: it is the most even of them. To look costs what placing by "hierarchy" costs, whatever
-comes of it: on three levels a build takes 1.6 to 2.4 times as long as with "degree", though no
-run takes longer (``python -m benchmarks.placement --only auto``). So it is not the default.
+mean of edges: it is the most even of them. To look takes three supersteps and no draft.
 """
 
 from __future__ import annotations
@@ -17,11 +25,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.build.strategy import Strategy, Totals, VertexBlock
+from dgraph.build.meeting import order_of_row
+from dgraph.build.strategy import EdgeStrategy, Look, Strategy, Totals, VertexBlock
+from dgraph.config import Options
 from dgraph.engine.context import Context
+from dgraph.errors import OptionError
+from dgraph.exchange.routing.choice import measured
 from dgraph.placement.chunk import Chunk
 from dgraph.placement.degree import Degree
 from dgraph.placement.distances import tree_distances
@@ -30,17 +43,31 @@ from dgraph.placement.hierarchy import Hierarchy
 from dgraph.placement.loads import add_costs, loads_of
 from dgraph.placement.whole import Links, links_of
 from dgraph.shard import Shard
-from dgraph.topology import Topology
+from dgraph.topology import CostModel, Topology
 
 __all__ = ["Auto"]
 
 Array = NDArray[Any]
 
-#: Links that the model looks at, about, and which part of the cost must be saved.
-SAMPLE, SAVED = 1 << 20, 0.1
+#: Links that are looked at, about: before there is a draft, and on it.
+FEW, SAMPLE = 1 << 18, 1 << 20
 
-#: What a slot may have of the links, in terms of the mean.
-EVEN = 1.1
+#: Which part of the cost must be saved, and what a slot may have in terms of the mean.
+SAVED, EVEN = 0.1, 1.1
+
+#: How often the benchmark set is run, and how often a value crosses a link in it: once in a
+#: breadth-first search, 3 times in SSSP and in components, 20 in PageRank, 10 in CDLP.
+RUNS, PASSES = 1.0, 37
+
+#: Bytes of a value that crosses a link.
+VALUE = 8
+
+#: Seconds that "hierarchy" takes, and more for each edge that a slot looks at: on 2 cores, as
+#: many slots as work at it, 500,000 edges took 0.17 s.
+PLACING = 0.05, 5e-7
+
+#: Where all links cost no more than so many seconds, nobody looks at them.
+LEAST = 0.01
 
 
 @dataclass(frozen=True)
@@ -62,18 +89,31 @@ class Auto:
     ----------
     topology : Topology, optional
         The graph's own, if left out.
+    runs : float
+        How often the benchmark set (BFS, SSSP, components, PageRank, CDLP) is going to be run,
+        or what comes to it: the more often, the longer placing may take. Typical: 1 to 1000.
+    cost : CostModel, str or mapping, optional
+        What a byte costs by level; see `dgraph.topology.CostModel.of`. Default: the option
+        ``dgraph.cost``.
 
     Examples
     --------
     >>> import dgraph as dg
     >>> tree = dg.topology.Topology.from_fanouts([2, 2, 2])
-    >>> edges = dg.generate.grid(32, 32)
-    >>> g = dg.from_edges(edges, placement="auto", virtual_slots=8, topology=tree)
+    >>> edges, auto = dg.generate.grid(32, 32), dg.placement.Auto(runs=10_000)
+    >>> g = dg.from_edges(edges, placement=auto, virtual_slots=8, topology=tree)
     >>> g.placement, g.report["chosen"]["placement"].startswith("chunk: ")  # strips of the grid
     ('chunk', True)
     """
 
     topology: Topology | None = field(default=None)
+    runs: float = RUNS
+    cost: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if not 0 <= self.runs < np.inf:
+            raise OptionError(f"expected runs of at least 0, got {self.runs}; try runs=1")
 
     @property
     def base(self) -> Strategy:
@@ -86,7 +126,47 @@ class Auto:
         if tree.height <= 1:
             levels = "one level" if tree.height == 0 else "two levels"
             return _Dealt(f"degree: the topology has {levels} only")
-        return replace(self, topology=tree)
+        cost = Options.read().cost if self.cost is None else self.cost
+        model = measured(tree.height) if cost is None else CostModel.of(cost, tree)
+        return replace(self, topology=tree, cost=model)
+
+    async def choose(self, ctx: Context, look: Look) -> Strategy | EdgeStrategy:
+        """Return the strategy by which the vertices are to be placed."""
+        topology = self.topology or Topology.from_fanouts([ctx.slots])
+        prices = self._prices(topology, look)
+        dealt = float(prices[topology.level(*np.indices((ctx.slots, ctx.slots)))].sum())
+        dealt = (dealt - ctx.slots * float(prices[0])) / ctx.slots**2  # at home it is free
+        ctx.notes["placement"] = "degree"
+        about = f"in {self.runs:g} runs of the benchmark set links would cost"
+        if dealt <= LEAST:
+            ctx.notes["why"] = f"degree: {about} {dealt:.2g} s at most"
+            return Degree()
+        runs, heavy, is_even = await _runs(ctx, look.block)
+        level = await _sampled(ctx, look, runs, topology)
+        chunk = float(level[1:] @ prices) / max(int(level.sum()), 1) if is_even else np.inf
+        kept = min(0.9, 2 * 0.76 / max(heavy, 1.0) ** 0.5)
+        grown = (1 - kept) * dealt
+        few = max(1, min(ctx.slots, 2 * look.num_edges // Draft().enough))
+        price = PLACING[0] + PLACING[1] * look.num_edges / few
+        name = "chunk" if chunk < (1 - SAVED) * dealt else "degree"
+        least = min(chunk, dealt)
+        chunks = f"{chunk:.2g} s with chunk" if is_even else "chunk is too uneven"
+        ctx.notes["why"] = (
+            f"{about} {dealt:.2g} s with degree, {chunks}, about {grown:.2g} s with hierarchy, "
+            f"which takes {price:.2g} s to place"
+        )
+        if kept > SAVED and least - grown > price:
+            return self
+        ctx.notes["placement"] = name
+        ctx.notes["why"] = f"{name}: {ctx.notes['why']}"
+        return Chunk() if name == "chunk" else Degree()
+
+    def _prices(self, topology: Topology, look: Look) -> NDArray[np.float64]:
+        """Return what the runs would cost if all links were at one level, by level, seconds."""
+        model = measured(topology.height) if self.cost is None else self.cost
+        ends = min(2 * look.num_edges, look.num_vertices * (topology.slots - 1))
+        size = VALUE * PASSES * self.runs * ends / topology.slots
+        return size * np.array(model.beta[: topology.height + 1])
 
     async def place(self, ctx: Context, shard: Shard) -> NDArray[np.int32]:
         """Return the owner of each master."""
@@ -113,8 +193,62 @@ class Auto:
         )
         sample = "all links" if step == 1 else f"the links of every {step}th vertex"
         ctx.notes["placement"] = name
-        ctx.notes["why"] = f"{name}: {sample}, at 1, 10, 100, ... by level, would cost {found}"
+        ctx.notes["why"] = (
+            f"{name}: {sample}, at 1, 10, 100, ... by level, would cost {found}; "
+            f"{ctx.notes.get('why', '')}".rstrip("; ")
+        )
         return ways[name]
+
+
+async def _runs(ctx: Context, block: VertexBlock) -> tuple[NDArray[np.int64], float, bool]:
+    """Return where "chunk" begins its runs, the mean degree of ends, and if runs are even."""
+    degree = block.degree.astype(np.float64)
+    told = np.zeros((ctx.slots + 1, 2), np.int64)
+    told[ctx.slot] = Chunk().measure(block)
+    told[-1, 0] = int((degree * degree).sum() / 64)
+    total = (await ctx.allreduce(told.ravel())).reshape(-1, 2)
+    ends = max(int(total[:-1, 1].sum()), 1)
+    owner = Chunk().slots_of(block, ctx.slots, Totals(ctx.slot, total[:-1]))
+    sums = np.stack([np.bincount(owner, some, ctx.slots) for some in (None, block.degree)])
+    counts, has = (await ctx.allreduce(sums.astype(np.int64).ravel())).reshape(2, -1)
+    is_even = bool(has.max() <= EVEN * has.mean())
+    return np.concatenate([[0], np.cumsum(counts)]), 64 * int(total[-1, 0]) / ends, is_even
+
+
+async def _sampled(
+    ctx: Context, look: Look, runs: NDArray[np.int64], topology: Topology
+) -> NDArray[np.int64]:
+    """Return how many links of a sample are inside a run, and between runs by level."""
+    slots = np.arange(ctx.slots)
+    level = topology.level(slots[:, None], slots) + 1
+    np.fill_diagonal(level, 0)
+    counts = np.zeros(topology.height + 2, np.int64)
+    share = FEW / max(look.num_edges, 1)
+    rows = (look.filed.offsets, look.filed.columns)
+    _count(rows, ctx.slot, ctx.slots, runs, level, share, counts)
+    total: NDArray[np.int64] = (await ctx.allreduce(counts)).copy()
+    return total
+
+
+@nb.njit(nogil=True, cache=True)
+def _count(rows, slot, slots, runs, level, share, counts):  # type: ignore[no-untyped-def]
+    """Count the links of some vertices, drawn by a hash, by the level at which they are."""
+    offsets, columns = rows
+    for row in range(offsets.size - 1):
+        if offsets[row] == offsets[row + 1]:
+            continue
+        order = order_of_row(row, slot, slots)
+        drawn = np.uint64(order) * np.uint64(0x9E3779B97F4A7C15)
+        drawn ^= drawn >> np.uint64(32)
+        if (
+            np.int64((drawn * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(11))
+            >= share * 2.0**53
+        ):
+            continue
+        here = np.searchsorted(runs, order, side="right") - 1
+        for i in range(offsets[row], offsets[row + 1]):
+            if columns[i] != order:
+                counts[level[here, np.searchsorted(runs, columns[i], side="right") - 1]] += 1
 
 
 async def _by_chunk(ctx: Context, shard: Shard, links: Links) -> NDArray[np.int32]:
