@@ -49,9 +49,12 @@ class Trees:
     tree : int32 array of length shard.size
         Of every local vertex; -1: of none.
     volume : int64 array of length count
-        Of every tree: the sum of its vertices' ``8 + 8 * degree`` bytes.
+        Of every tree: the sum of its vertices' ``8 + 8 * degree`` bytes. On slots that hold
+        vertices.
     nothing : int64 array of length count + 1
         What a slot votes that has no part in it.
+    workers : int
+        How many slots hold vertices.
     count : int
         How many trees there are.
     """
@@ -59,6 +62,7 @@ class Trees:
     tree: NDArray[np.int32]
     volume: NDArray[np.int64]
     nothing: NDArray[np.int64]
+    workers: int
     count: int = 0
 
 
@@ -76,7 +80,8 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
         How many trees are wanted at most; there may be `MORE` times as many.
     """
     volume = 8 + 8 * np.diff(links.offsets)
-    trees = Trees(np.full(shard.size, -1, np.int32), *np.zeros((2, 0), np.int64))
+    workers = int(np.count_nonzero(np.diff(shard.bases)))
+    trees = Trees(np.full(shard.size, -1, np.int32), *np.zeros((2, 0), np.int64), workers)
     hubs = _drawn(shard.order, volume, vol_st)
     joinable = 0
     for generation in range(GENERATIONS):
@@ -137,7 +142,6 @@ async def _join(
     ctx: Context, shard: Shard, links: Links, trees: Trees, volume: Array, cap: int
 ) -> int:
     """Let every vertex without a tree join one; return how many did."""
-    workers = np.count_nonzero(np.diff(shard.bases))
     sums = trees.nothing
     wanted = sums[:-1]
     if shard.masters:
@@ -145,12 +149,16 @@ async def _join(
         wanted, sums = np.zeros_like(wanted), np.zeros_like(sums)
         room = np.maximum(cap - trees.volume, 0)
         _choose(links.offsets, links.targets, trees.tree, volume, room, wish, wanted)
-    total = await ctx.allreduce(wanted) if workers > FEW_SLOTS else workers * wanted
+    if trees.workers > FEW_SLOTS:
+        total = await ctx.allreduce(wanted)
+    elif shard.masters:
+        total = trees.workers * wanted
     if shard.masters:
         chance = np.minimum(room / np.maximum(total, 1), 1.0)
         _admit(wish, volume, chance, shard.order, int(total.sum()), trees.tree, sums)
     await ctx.broadcast(shard, trees.tree, vote=sums)
-    trees.volume = trees.volume + ctx.vote[:-1]
+    if shard.masters:
+        trees.volume = trees.volume + ctx.vote[:-1]
     return int(ctx.vote[-1])
 
 
@@ -217,7 +225,7 @@ def _first_around(offsets, targets, tree, rank, hubs):  # type: ignore[no-untype
     """Mark vertices that no tree touches and that precede all their neighbours."""
     for v in range(hubs.size):
         first = tree[v] < 0
-        for i in range(offsets[v], offsets[v + 1]):
+        for i in range(offsets[v], offsets[v + 1] if first else offsets[v]):
             u = targets[i]
             if tree[u] >= 0 or rank[u] < rank[v]:
                 first = False
