@@ -81,7 +81,8 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
     """
     volume = 8 + 8 * np.diff(links.offsets)
     workers = int(np.count_nonzero(np.diff(shard.bases)))
-    trees = Trees(np.full(shard.size, -1, np.int32), *np.zeros((2, 0), np.int64), workers)
+    none = np.zeros(0, np.int64)
+    trees = Trees(np.full(shard.size, -1, np.int32), none, none, workers)
     hubs = _drawn(shard.order, volume, vol_st)
     joinable = 0
     for generation in range(GENERATIONS):
