@@ -33,8 +33,8 @@ ROUNDS, GENERATIONS = 48, 3
 #: when no more than this share of all is left: they will follow their neighbours.
 FEW, LAST = 1 / 8, 1 / 64
 
-#: So many slots each take their part of a tree's room, and do not ask who else wants it.
-FEW_SLOTS = 4
+#: So few slots each take their part of a tree's room, and do not ask who else wants it.
+FEW_SLOTS = 2
 
 #: Most trees there may be, as a multiple of those that were wanted.
 MORE = 4
