@@ -90,8 +90,8 @@ class Options:
     transport : {"auto", "mpi", "unix", "tcp", "comm"}
         The carrier between processes: MPI between ranks of one job, Unix sockets between
         processes of one host, TCP sockets between hosts, Dask's comms between any. "auto" takes
-        for each pair the first of these that works, but sockets on a host with fewer cores than
-        slots.
+        for each pair what is the fastest by a probe that `cost` names, if it works; else the
+        first of these that works, but sockets on a host with fewer cores than slots.
     combine : bool
         Whether messages to one vertex are combined at the gateways of a routing.
     join_timeout, silence_timeout : float
@@ -106,6 +106,9 @@ class Options:
         None: as was measured between processes and hosts.
     buffers : BufferOptions
         How frames are buffered on their way to another process.
+    carriers : tuple of str
+        By level, the transport that a probe found the fastest, or ""; () without a probe. Not
+        read from the configuration, but from the probe that `cost` names.
 
     Examples
     --------
@@ -126,6 +129,7 @@ class Options:
     progress: bool | Literal["auto"]
     cost: Any = None
     buffers: BufferOptions = BufferOptions()
+    carriers: tuple[str, ...] = ()
 
     @classmethod
     def read(cls) -> Self:

@@ -17,6 +17,7 @@ from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.engine.launch import RunResult, launch, make_spec
 from dgraph.engine.members import find_members, topology_of
+from dgraph.engine.plugin import find_plugin
 from dgraph.engine.spec import Member, RunSpec
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -183,3 +184,9 @@ class Odd(Exception):
 async def fail_oddly(ctx: Context, held: Any) -> None:
     """Raise what cannot be pickled, in superstep 3."""
     await fail(ctx, held, 0, Odd("no luck"))
+
+
+async def comms(ctx: Context, chunks: Any) -> int:
+    """Return how many other workers a worker reaches over Dask's comms, on every slot."""
+    (seat,) = find_plugin().seats.values()
+    return int((await ctx.allreduce([len(seat.inboxes)], op="max"))[0])

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from dgraph import mpi
-from dgraph.engine.gang import _carrier, _crowded_hosts
+from dgraph.engine.carriers import carrier as carrier_between
+from dgraph.engine.carriers import crowded_hosts
 from dgraph.engine.members import lay_out, topology_of
 from dgraph.errors import OptionError
 from dgraph.topology import Probe
@@ -223,14 +224,14 @@ def test_carrier_between_ranks(wanted: str, cores: int, hosts: str, carrier: str
         who = {"process": at, "host": host, "threads": 1, "place": ("w", 2 + at, 0, cores)}
         found[f"tcp://10.0.0.{at}:1"] = who
     here, there = lay_out(found)
-    crowded = _crowded_hosts([here, there] if hosts == "hh" else [here, here, there])
-    assert _carrier(here, there, wanted, crowded) == carrier
+    crowded = crowded_hosts([here, there] if hosts == "hh" else [here, here, there])
+    assert carrier_between(here, there, wanted, crowded) == carrier
 
 
 @pytest.mark.parametrize("other", [None, ("another world", 3, 0, 8)])
 def test_no_mpi_with_workers_of_another_job(other: Any) -> None:
     here, there = lay_out(identities(("w", 2, 0, 8), other))
-    assert _carrier(here, there, "auto", set()) == "unix"
+    assert carrier_between(here, there, "auto", set()) == "unix"
 
 
 def test_mpi_without_ranks_is_an_option_error() -> None:

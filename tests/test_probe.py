@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,16 @@ from hypothesis import strategies as st
 import dgraph as dg
 from dgraph.cli import main
 from dgraph.engine import doors
+from dgraph.engine.carriers import carrier
 from dgraph.engine.launch import read_options
 from dgraph.engine.probe import pairs
+from dgraph.engine.spec import Member
 from dgraph.errors import DgraphError, OptionError, TopologyError
 from dgraph.exchange.transport.meeting import listen
+from dgraph.exchange.transport.world import Place
 from dgraph.topology import CostModel, Probe, Topology
 from dgraph.topology.probed import SIZES, WIRE, Link, fit, keep, kept
+from tests import gangs
 from tests.clusters import asynchronously, cluster
 
 ROOT = Path(__file__).parents[1]
@@ -145,6 +150,74 @@ def test_a_pair_for_each_level_at_which_slots_meet(shape: Any, chance: Any) -> N
     assert found.keys() == meet
 
 
+def with_slow_sockets(probe: Probe) -> Probe:
+    """Return a probe in which comms are faster than Unix sockets."""
+    slow = [
+        replace(link, seconds=tuple(1.0 + time for time in link.seconds))
+        if link.transport == "unix"
+        else link
+        for link in probe.links
+    ]
+    return replace(probe, links=tuple(slow))
+
+
+MEASURED = st.tuples(
+    st.integers(0, 3), st.sampled_from(["unix", "tcp", "comm", "mpi"]), st.floats(1e-6, 1)
+)
+
+
+@given(st.lists(MEASURED, max_size=8, unique_by=lambda link: link[:2]), st.integers(0, 4))
+def test_the_best_transport_of_each_level(
+    measured: list[tuple[int, str, float]], height: int
+) -> None:
+    links = tuple(
+        Link(level, name, (0, 1), (1, 64), (time, time), time, 0.0)
+        for level, name, time in measured
+    )
+    best = Probe(3, ("a",), links).carriers(height)
+    assert len(best) == height + 1
+    for level, name in enumerate(best):
+        times = {of: time for at, of, time in measured if at == level}
+        assert name == "" if not times else times[name] == min(times.values())
+
+
+@given(
+    st.booleans(),
+    st.tuples(st.booleans(), st.booleans()),
+    st.tuples(*[st.sampled_from([None, "w", "v"])] * 2),
+    st.sampled_from(["auto", "mpi", "unix", "tcp", "comm"]),
+    st.sampled_from(["", "mpi", "unix", "tcp", "comm", "reference"]),
+    st.booleans(),
+)
+def test_auto_takes_the_best_that_works(
+    near: bool, tcp: tuple[bool, bool], worlds: Any, wanted: str, best: str, crowded: bool
+) -> None:
+    here, there = (
+        Member(
+            f"tcp://{at}:1",
+            str(at),
+            "h" if near else str(at),
+            1,
+            (at,),
+            place=None if world is None else Place(world, at, 0, 8),
+            tcp=with_tcp,
+        )
+        for at, (with_tcp, world) in enumerate(zip(tcp, worlds, strict=True))
+    )
+    full = {"h"} if crowded else set()
+    works = {
+        "mpi": worlds[0] is not None and worlds[0] == worlds[1] and not (near and crowded),
+        "unix": near,
+        "tcp": all(tcp),
+        "comm": True,
+    }
+    found = carrier(here, there, wanted, full, best)
+    assert found == carrier(there, here, wanted, full, best)
+    assert found == (
+        best if wanted == "auto" and works.get(best) else carrier(here, there, wanted, full)
+    )
+
+
 def test_a_probe_of_two_processes(probes: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     edges = np.array([[1, 2], [2, 3]])
@@ -172,6 +245,15 @@ def test_a_probe_of_two_processes(probes: Path, tmp_path: Path) -> None:
             ):
                 assert read_options(g.topology).cost == CostModel.from_probe(found)
                 assert client.compute(dg.bfs(g, 1).distance.sum()).result() == 3
+        with_slow_sockets(found).save(out)  # they take what is the fastest of what works
+        members = gangs.members_of(client)
+        for asked, transport, comms in (
+            (str(out), "auto", 1),
+            (str(out), "unix", 0),
+            (None, "auto", 0),
+        ):
+            with dask.config.set({"dgraph.cost": asked, "dgraph.transport": transport}):
+                assert gangs.run(client, members, gangs.comms).values == (comms,) * 4
         threads = client.run(lambda: [thread.name for thread in threading.enumerate()])
         assert all("dgraph-probe" not in names for names in threads.values())
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgraph.errors import OptionError
-from dgraph.topology.probed import Probe, kept
+from dgraph.topology.probed import PROBED, Probe, named
 from dgraph.topology.tree import Topology
 
 #: Relative costs by level; a level beyond the last grows by the last ratio. decade: YH-Light's
@@ -32,8 +32,6 @@ SECONDS = {
         (0.0, 1 / 8e9, 1 / 1.25e9, 1 / 0.4e9, 1 / 0.1e9),
     )
 }
-
-PROBED = "probed"
 
 # A Unix socket between two processes of one machine (2 cores, 2026): what level 0 of a preset
 # costs.
@@ -121,17 +119,10 @@ class CostModel:
         (1.0, 2.0, 15.0)
         """
         height = tree if isinstance(tree, int) else tree.height
-        if isinstance(cost, str) and cost == PROBED:
-            if isinstance(tree, int):
-                raise OptionError(
-                    'expected the topology, of whose hosts the costs are "probed", got its '
-                    "height: pass the Topology"
-                )
-            cost = kept(tree)
-        if isinstance(cost, str) and cost.endswith(".json"):
-            cost = Probe.read(cost)
-        if isinstance(cost, Probe):
-            return cls.from_probe(cost, height)
+        probe = named(cost, tree)
+        if probe is not None:
+            return cls.from_probe(probe, height)
+        assert not isinstance(cost, Probe)
         if isinstance(cost, str):
             return cls.preset(cost, height)
         if isinstance(cost, Mapping):

@@ -24,7 +24,10 @@ from dgraph.topology.levels import Levels
 from dgraph.topology.sources.located import expect, load
 from dgraph.topology.sources.text import Text
 
-__all__ = ["SIZES", "WIRE", "Link", "Probe", "fit", "keep", "kept"]
+__all__ = ["PROBED", "SIZES", "WIRE", "Link", "Probe", "fit", "keep", "kept", "named"]
+
+#: The name of the costs that were probed on the hosts at hand.
+PROBED = "probed"
 
 #: Bytes of the messages that are measured: 1 B to 16 MiB.
 SIZES = (1, 64, *(1 << k for k in range(10, 25, 2)))
@@ -217,6 +220,18 @@ class Probe:
                 latency.append(max(best.alpha - alpha, 0.0))
         return tuple(latency)
 
+    def carriers(self, height: int) -> tuple[str, ...]:
+        """Return the best transport at each level of a tree, "" where nothing was measured.
+
+        Examples
+        --------
+        >>> unix = Link(1, "unix", (0, 1), (1, 64), (1e-5, 1e-5), 1e-5, 0.0)
+        >>> comm = Link(1, "comm", (0, 1), (1, 64), (1e-4, 1e-4), 1e-4, 0.0)
+        >>> Probe(1, ("a",), (comm, unix)).carriers(2)
+        ('', 'unix', '')
+        """
+        return tuple("" if link is None else link.transport for link in self._best(height))
+
     def _best(self, height: int) -> list[Link | None]:
         """Return for each level the link of the transport that frames take."""
         levels = [self.transports(level) for level in range(height + 1)]
@@ -321,6 +336,26 @@ def kept(topology: Levels) -> Probe:
             "first"
         )
     return Probe.read(path)
+
+
+def named(cost: Any, topology: Levels | int) -> Probe | None:
+    """Return the probe that a cost names, see `CostModel.of`; None if it is of another kind.
+
+    Examples
+    --------
+    >>> named("decade", 1) is None
+    True
+    """
+    if isinstance(cost, str) and cost == PROBED:
+        if isinstance(topology, int):
+            raise OptionError(
+                'expected the topology, of whose hosts the costs are "probed", got its '
+                "height: pass the Topology"
+            )
+        return kept(topology)
+    if isinstance(cost, str) and cost.endswith(".json"):
+        return Probe.read(cost)
+    return cost if isinstance(cost, Probe) else None
 
 
 def _place(hosts: Iterable[str], height: int) -> Path:

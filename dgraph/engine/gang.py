@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -15,12 +14,13 @@ from distributed import Status, secede
 from distributed.comm.core import Comm
 
 from dgraph.engine.buffering import find_cap, make_plans
+from dgraph.engine.carriers import choose_carriers
 from dgraph.engine.context import Context
 from dgraph.engine.failure import Watch, pack_error
 from dgraph.engine.network import Network, find_network
 from dgraph.engine.plugin import Plugin, Seat, find_plugin
 from dgraph.engine.records import Log, Recorder
-from dgraph.engine.spec import Member, RunSpec
+from dgraph.engine.spec import RunSpec
 from dgraph.errors import JoinTimeoutError, RunAbortedError
 from dgraph.exchange.buffers import Pool
 from dgraph.exchange.hub import Hub
@@ -99,13 +99,7 @@ class _Gang:
             for other, them in enumerate(spec.members)
             if other != member
         }
-        crowded = _crowded_hosts(spec.members)
-        self.carriers = {
-            other: _carrier(
-                spec.members[member], spec.members[other], spec.options.transport, crowded
-            )
-            for other in self.names
-        }
+        self.carriers = choose_carriers(spec, member)
         limit = self.worker.memory_manager.memory_limit
         self.pool = Pool(find_cap(spec.options.buffers, limit))
         callers = [other for other in self._reached_by("tcp") if other > member]
@@ -325,35 +319,6 @@ class _Gang:
             self.names[other],
             self.plugin.loop,
         )
-
-
-def _crowded_hosts(members: Sequence[Member]) -> set[str]:
-    """Return the hosts with more slots at work than cores.
-
-    Who waits for a socket sleeps in the kernel; who waits for MPI has to look. Measured with
-    six slots on two cores: a superstep with 8 bytes to each takes 1.1 ms over sockets, and
-    1.5 to 2 ms over MPI; with 1 MiB there is no difference.
-    """
-    lanes: Counter[str] = Counter()
-    for member in members:
-        lanes[member.host] += member.threads
-    return {
-        member.host
-        for member in members
-        if member.place is not None and lanes[member.host] > member.place.cores
-    }
-
-
-def _carrier(here: Member, there: Member, wanted: str, crowded: Collection[str]) -> str:
-    """Return what carries frames between two members: "mpi", "unix", "tcp" or "comm"."""
-    is_near = here.host == there.host
-    are_ranks = here.place and there.place and here.place.world == there.place.world
-    is_slow = wanted == "auto" and is_near and here.host in crowded
-    if are_ranks and wanted in ("auto", "mpi") and not is_slow:
-        return "mpi"
-    if is_near and wanted not in ("comm", "tcp"):
-        return "unix"
-    return "tcp" if here.tcp and there.tcp and wanted != "comm" else "comm"
 
 
 def _rank(spec: RunSpec, member: int) -> int:

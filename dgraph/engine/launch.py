@@ -35,6 +35,7 @@ from dgraph.engine.vigil import Vigil
 from dgraph.errors import GraphLostError, OptionError
 from dgraph.events import RunEnded, RunStarted, notify
 from dgraph.topology import CostModel, Topology
+from dgraph.topology.probed import named
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -113,7 +114,9 @@ def read_options(topology: Topology) -> Options:
     options = Options.read()
     if options.cost is None:
         return options
-    return replace(options, cost=CostModel.of(options.cost, topology))
+    probe = named(options.cost, topology)
+    best = () if probe is None else probe.carriers(topology.height)
+    return replace(options, cost=CostModel.of(probe or options.cost, topology), carriers=best)
 
 
 async def launch(client: Client, spec: RunSpec) -> RunResult:

@@ -1,7 +1,7 @@
 """Routing ``mst``: as monitor, but the gateway is always the first slot of the group.
 
 A baseline after the MST library, which packs messages at the gateway but does not combine them,
-and has buffers of a fixed number and size: a run over ``mst`` does neither, whatever the options
+and has buffers of a fixed number and size. A run over ``mst`` is like that whatever the options
 say.
 """
 
