@@ -114,6 +114,9 @@ class Counter:
         width = 1 / 8 if isinstance(exchange, Bits) else float(exchange.width)
         return self.network.choose("multicast", True, total, width, n)
 
+    def _goes_straight(self, name: str) -> bool:
+        return self.network is None or name == "direct"
+
     def links(self, name: str) -> list[Numbers]:
         """Return for each stage of a broadcast the links that it uses: source * slots + target.
 
@@ -127,10 +130,11 @@ class Counter:
         world = self.world
         here = world.holders[exchange.places].astype(np.int64)
         vertex = exchange.vertices
-        if self.network is None:
+        if self._goes_straight(name):
             link, count = _counted(here * world.slots + world.owner[vertex])
             size = HEADER.size + 2 * COLUMN.size + count * (4 + exchange.width)
             return [Sent(*np.divmod(link, world.slots), count, size)]
+        assert self.network is not None
         strategy = self.network.strategy(name, False)
         hops = []
         for stage in range(strategy.stages):
@@ -183,7 +187,7 @@ class Counter:
             at = np.searchsorted(link * slots + source, some * slots + their_source)
             words = (size[at] + 63) >> 6
             ends = np.flatnonzero(np.diff(some, append=-1))
-            if self.network is None:
+            if self._goes_straight(name):
                 bytes_ = HEADER.size + COLUMN.size + 8 * words
                 hops.append(Sent(*np.divmod(some, slots), size[at], bytes_))
                 continue
@@ -213,8 +217,9 @@ class Counter:
         """
         world = self.world
         source, target = world.owner[vertices].astype(np.int64), world.holders[places]
-        if self.network is None:
+        if self._goes_straight(name):
             return [_ways_of(source, target.astype(np.int64), source, world.slots)]
+        assert self.network is not None
         strategy = self.network.strategy(name, True)
         here, found = source, []
         for stage in range(strategy.stages):

@@ -64,9 +64,10 @@ async def exchange_changes(
     int32 array
         Proxies of this slot whose masters have changed.
     """
-    if ctx.gateways is not None:
+    gateways = await ctx.gateways_for("changes", shard, sum(some.itemsize for some in values))
+    if gateways is not None:
         return await ctx.over_gateways(
-            ctx.gateways.changes(shard, changed, values, marks, ctx.ballot(vote), work)
+            gateways.changes(shard, changed, values, marks, ctx.ballot(vote), work)
         )
     frames = []
     for peer in shard.peers:

@@ -26,6 +26,7 @@ from dgraph.engine.places import (
     encode_bits,
     encode_places,
     gather,
+    mask_of,
     to_one_peer,
 )
 from dgraph.engine.router import Router
@@ -127,6 +128,10 @@ class Context:
         if self._router is not None:
             self._router.stage = self.stage
         return _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
+
+    async def gateways_for(self, kind: str, shard: Shard, width: float) -> Router | None:
+        """Return what takes a superstep over gateways; None: it goes straight."""
+        return None if self.gateways is None else await self.gateways.takes(kind, shard, width)
 
     async def over_gateways(self, superstep: Awaitable[T]) -> T:
         """Go through a superstep of the router; return what came, and take its vote over."""
@@ -254,12 +259,12 @@ class Context:
             apply the values with an operation that is associative and commutative.
         values : array beside them
         """
-        if self.gateways is not None and can_combine(combine, values.dtype):
-            return await self.over_gateways(
-                self.gateways.reduce(
-                    shard, vertices, values, str(combine), self.ballot(vote), work
-                )
-            )
+        gateways = None
+        if can_combine(combine, values.dtype):
+            gateways = await self.gateways_for("reduce", shard, values.itemsize)
+        if gateways is not None:
+            sent = gateways.reduce(shard, vertices, values, combine, self.ballot(vote), work)
+            return await self.over_gateways(sent)
         frames = self._to_owners(shard, vertices, values)
         came = await self._exchange(frames, vote, "sum", work)
         found = [self._masters_of(shard, frame) for frame in came]
@@ -320,8 +325,9 @@ class Context:
             Whether the masters' entries stay as they are until two exchanges later, so that
             they can be sent from where they lie.
         """
-        if self.gateways is not None:
-            sent = self.gateways.broadcast(shard, values, self.ballot(vote), work)
+        gateways = await self.gateways_for("multicast", shard, values.itemsize)
+        if gateways is not None:
+            sent = gateways.broadcast(shard, values, self.ballot(vote), work)
             return await self.over_gateways(sent)
         frames = []
         for peer, shared in enumerate(shard.shared):
@@ -342,7 +348,8 @@ class Context:
 
     async def _send_early(self, frame: Frame, write: Callable[[int], None]) -> None:
         """Write the column of a frame; if it is long and goes far, while it travels."""
-        if frame.nbytes > LONG and self._router is None and frame.target in self.away:
+        straight = self._router is None or self._router.is_straight
+        if frame.nbytes > LONG and straight and frame.target in self.away:
             await Early(frame, write)
         else:
             write(frame.columns[0].nbytes)
@@ -363,8 +370,9 @@ class Context:
             The bitmap over local ids. A peer for which no bit is set is sent nothing and
             takes them for zero.
         """
-        if self.gateways is not None:
-            sent = self.gateways.broadcast_bits(shard, bits, self.ballot(vote), work)
+        gateways = await self.gateways_for("multicast", shard, 1 / 8)
+        if gateways is not None:
+            sent = gateways.broadcast_bits(shard, bits, self.ballot(vote), work)
             return await self.over_gateways(sent)
         frames = []
         for peer, shared in enumerate(shard.shared):
@@ -373,7 +381,7 @@ class Context:
                 if shard.prefix[peer] >= 0:
                     copy_prefix(bits, shared.size, column)
                 elif shared.size * 4 > shard.masters:
-                    compress_bits(bits, _mask(shard, peer), column)
+                    compress_bits(bits, mask_of(shard, peer), column)
                 else:
                     gather_bits(bits, shared, column)
                 if column.any():
@@ -388,13 +396,3 @@ class Context:
                 bits[word : word + told.size] = told
             else:
                 set_bits(bits[word:], told)
-
-
-def _mask(shard: Shard, peer: int) -> NDArray[np.uint64]:
-    """Return the bitmap of the masters that a slot has proxies of; kept with the shard."""
-    name = f"bitmap of what slot {peer} has"
-    mask: NDArray[np.uint64] | None = shard.derived.get(name)
-    if mask is None:
-        mask = shard.derived[name] = np.zeros(words(shard.masters), np.uint64)
-        set_bits(mask, shard.shared[peer])
-    return mask

@@ -20,6 +20,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.shard import Shard
 from dgraph.shard.bits import count_bits, positions, set_bits, words
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "encode_bits",
     "encode_places",
     "gather",
+    "mask_of",
     "to_one_peer",
 ]
 
@@ -161,3 +163,13 @@ def copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
         out[index] = bits[index]
     if length & 63:
         out[out.size - 1] &= (np.uint64(1) << np.uint64(length & 63)) - np.uint64(1)
+
+
+def mask_of(shard: Shard, peer: int) -> NDArray[np.uint64]:
+    """Return the bitmap of the masters that a slot has proxies of; kept with the shard."""
+    name = f"bitmap of what slot {peer} has"
+    mask: NDArray[np.uint64] | None = shard.derived.get(name)
+    if mask is None:
+        mask = shard.derived[name] = np.zeros(words(shard.masters), np.uint64)
+        set_bits(mask, shard.shared[peer])
+    return mask

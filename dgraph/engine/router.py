@@ -30,10 +30,9 @@ from dgraph.engine.news import (
     part_frames,
 )
 from dgraph.engine.straight import Straight
-from dgraph.exchange.combining import merge
+from dgraph.engine.trip import Trip, merged
 from dgraph.exchange.envelope import Parts, open_frames, open_parts, pack_frames, pack_parts
 from dgraph.exchange.frame import Array, Frame
-from dgraph.exchange.hop import Hop
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.shard import Shard
 from dgraph.shard.bits import set_bits, words
@@ -48,44 +47,14 @@ _NO_VOTE = np.zeros(0, np.int64)
 #: Of messages that only say which vertex is meant.
 NO_VALUES = np.zeros(0, np.int8)
 
-#: What a gateway does with a message takes as long as to scan so many edges.
-HANDLING = 4
-
 #: A superstep may have this part of the messages of the one before.
 FADE = 4
 
+#: Whether a kind of superstep goes the ways of its routing backwards; None: both at once.
+_BACKWARDS = {"reduce": False, "multicast": True, "changes": None}
 
-class _Trip:
-    """One superstep on its way: the stages, and what is asked of the hub in each."""
-
-    def __init__(
-        self,
-        router: Router,
-        name: str,
-        backwards: bool | None,
-        ballot: Votes,
-        op: str,
-        work: int | None,
-        before: NDArray[np.int64],
-    ) -> None:
-        self.strategy = router.network.strategy(name, bool(backwards))
-        self.hops = router.network.hops(name, backwards)
-        self._ballot = ballot
-        self._op = op
-        self._work = work
-        self._stage = router.stage
-        self._before: NDArray[np.int64] | None = before
-        self.vote = _NO_VOTE
-
-    async def exchange(self, hop: Hop, frames: Sequence[Frame]) -> list[Frame]:
-        """Exchange the frames of a stage."""
-        work = self._work if hop.last else HANDLING * sum([frame.count for frame in frames])
-        vote = self._ballot if hop.first else _NO_VOTE
-        request = Request(frames, vote, self._op, work, self._stage, hop, self._before)
-        self._before = None
-        delivery: Delivery = await request
-        self.vote = delivery.vote
-        return delivery.frames
+#: In these as many messages are sent each time.
+_WITHOUT_FIGURE = ("votes", "multicast")
 
 
 class Router:
@@ -112,24 +81,58 @@ class Router:
         self._parity = 0
         self._buffers: dict[Any, Array] = {}
         self._figures: dict[str, int] = {}
+        self._chosen = ""  # of which kind is the superstep to come, if it goes straight
         self._agreement = Agreement(slot, network)
         self._straight = Straight(slot, network.ground.topology)
 
     # What the context asks for
 
+    @property
+    def is_straight(self) -> bool:
+        """Whether the superstep to come has been chosen to go straight."""
+        return bool(self._chosen)
+
+    async def takes(self, kind: str, shard: Shard, width: float) -> Router | None:
+        """Return itself; None: the frames of the superstep to come go straight.
+
+        These need no numbers by which gateways know vertices, and nothing is merged.
+
+        Parameters
+        ----------
+        kind : {"reduce", "multicast", "changes"}
+        shard : Shard
+        width : float
+            Bytes of a value.
+        """
+        if await self._choose(kind, shard, width) != "direct":
+            return self
+        self._chosen = kind
+        return None
+
     async def frames(
         self, frames: Sequence[Frame], ballot: Votes, op: str, work: int | None
     ) -> list[Frame]:
         """Send whole frames to their targets."""
-        figure = self._figure("frames")
-        kind = "frames" if op == "sum" else "votes"
-        messages = figure if kind == "frames" else self.network.slots**2
-        name = self.network.choose(kind, False, messages, 12.0, 0)
         sent = sum([frame.count for frame in frames])
-        ballot = self._with_figure(ballot, kind, sent)
+        if self.is_straight:
+            kind, self._chosen = self._chosen, ""
+            return await self._direct(frames, ballot, op, work, kind, sent)
+        kind = "frames" if op == "sum" else "votes"
+        messages = self._figure("frames") if kind == "frames" else self.network.slots**2
+        name = self.network.choose(kind, False, messages, 12.0, 0)
         if name == "direct":
-            return await self._direct(frames, ballot, op, work, kind)
-        trip = _Trip(self, name, False, ballot, op, work, self._straight.frames(frames))
+            return await self._direct(frames, ballot, op, work, kind, sent)
+        ballot = self._with_figure(ballot, kind, sent)
+        trip = Trip(
+            self.network,
+            self.stage,
+            name,
+            False,
+            ballot,
+            op,
+            work,
+            self._straight.frames(frames),
+        )
         held, arrived = list(frames), []
         for hop in trip.hops:
             out, stay = self._sort(held, hop.stage, trip)
@@ -150,23 +153,21 @@ class Router:
         shard: Shard,
         vertices: NDArray[np.int32],
         values: Array,
-        combiner: str,
+        combiner: str | None,
         ballot: Votes,
         work: int | None,
     ) -> tuple[NDArray[np.int32], Array]:
         """Send values of proxies to their masters, combined on the way."""
         numbers = await self._agreement.numbers(shard)
         bases = numbers.bases
-        figure = self._figure("reduce")
-        width = 4.0 + values.dtype.itemsize
-        name = self.network.choose("reduce", False, figure, width, int(bases[-1]))
+        name = await self._choose("reduce", shard, values.itemsize)
         ballot = self._with_figure(ballot, "reduce", vertices.size)
         placed = numbers.placed[vertices - np.int32(shard.masters)]
         before = self._straight.parts(placed, bases, values.dtype.itemsize)
-        trip = _Trip(self, name, False, ballot, "sum", work, before)
+        trip = Trip(self.network, self.stage, name, False, ballot, "sum", work, before)
         held = [Parts(placed, values)]
         for hop in trip.hops:
-            parts = _merged(held, combiner, int(bases[-1]), hop.first)
+            parts = merged(held, combiner, int(bases[-1]), hop.first)
             frames, stay = self._send(parts, bases, hop.stage, trip)
             came = await trip.exchange(hop, frames)
             held = [stay] * bool(stay.numbers.size)
@@ -241,13 +242,12 @@ class Router:
         bases = numbers.bases
         marked = numbers.placed[:0] if marks is None else numbers.take_marked(marks, shard)
         width = sum(some.dtype.itemsize for some in values)
-        figure = self._figure("changes")
-        name = self.network.choose("changes", None, figure, 4.0 + width, int(bases[-1]))
+        name = await self._choose("changes", shard, width)
         ways = await self._agreement.ways(shard, name)
-        ballot = self._with_figure(ballot, "changes", changed.size + marked.size)
         before = self._straight.changed(shard, changed, width)
         before += self._straight.parts(marked, bases, 0)
-        trip = _Trip(self, name, None, ballot, "sum", work, before)
+        ballot = self._with_figure(ballot, "changes", int(before[1].sum()))
+        trip = Trip(self.network, self.stage, name, None, ballot, "sum", work, before)
         held = {self.slot: News(changed, tuple(some[changed] for some in values))}
         waiting = [Parts(marked, marked)]
         for hop in trip.hops:
@@ -255,7 +255,7 @@ class Router:
             told = [
                 frame for branch in branches if (frame := pack_news(self.slot, branch, held))
             ]
-            parts = _merged(waiting, "or", int(bases[-1]), hop.first)
+            parts = merged(waiting, "or", int(bases[-1]), hop.first)
             asked, stay = self._send(parts, bases, hop.stage, trip, bare=True)
             waiting = [stay] * bool(stay.numbers.size)
             for frame in await trip.exchange(hop, join_frames(told, asked)):
@@ -273,14 +273,21 @@ class Router:
     # Stages
 
     async def _direct(
-        self, frames: Sequence[Frame], ballot: Votes, op: str, work: int | None, kind: str
+        self,
+        frames: Sequence[Frame],
+        ballot: Votes,
+        op: str,
+        work: int | None,
+        kind: str,
+        sent: int,
     ) -> list[Frame]:
+        ballot = self._with_figure(ballot, kind, sent)
         delivery: Delivery = await Request(frames, ballot, op, work, self.stage)
         self._end(delivery.vote, kind)
         return delivery.frames
 
     def _sort(
-        self, held: Sequence[Frame], stage: int, trip: _Trip
+        self, held: Sequence[Frame], stage: int, trip: Trip
     ) -> tuple[dict[int, list[Frame]], list[Frame]]:
         """Return which frames go where in a stage, and which stay."""
         out: dict[int, list[Frame]] = {}
@@ -296,7 +303,7 @@ class Router:
         parts: Parts,
         bases: NDArray[np.int64],
         stage: int,
-        trip: _Trip,
+        trip: Trip,
         bare: bool = False,
     ) -> tuple[list[Frame], Parts]:
         """Return the envelopes of a stage, without values if bare, and what stays here."""
@@ -324,15 +331,13 @@ class Router:
 
     async def _multicast(
         self, shard: Shard, width: int | None, ballot: Votes, work: int | None
-    ) -> tuple[_Trip, Multicast]:
+    ) -> tuple[Trip, Multicast]:
         """Begin a superstep in which values of `width` bytes, None: bits, go to proxies."""
-        total = (await self._agreement.numbers(shard)).total
-        size = 1 / 8 if width is None else float(width)
-        name = self.network.choose("multicast", True, total, size, shard.num_vertices)
+        name = await self._choose("multicast", shard, 1 / 8 if width is None else width)
         ways = await self._agreement.ways(shard, name)
         self._parity ^= 1
         before = self._straight.shared(shard, width)
-        return _Trip(self, name, True, ballot, "sum", work, before), ways
+        return Trip(self.network, self.stage, name, True, ballot, "sum", work, before), ways
 
     def _buffer(self, name: Any, length: int, dtype: Any) -> Array:
         """Return a buffer to send; what was sent in the superstep before stays as it is."""
@@ -344,6 +349,16 @@ class Router:
 
     # Figures that all slots share
 
+    async def _choose(self, kind: str, shard: Shard, width: float) -> str:
+        """Return the routing of a superstep with values of so many bytes."""
+        numbers = await self._agreement.numbers(shard)
+        backwards = _BACKWARDS[kind]
+        if kind in _WITHOUT_FIGURE:
+            messages = numbers.total
+        else:
+            messages, width = self._figure(kind), 4.0 + width
+        return self.network.choose(kind, backwards, messages, width, int(numbers.bases[-1]))
+
     def _figure(self, kind: str) -> int:
         """Return about how many messages of a kind there will be, a few in any case.
 
@@ -352,12 +367,12 @@ class Router:
         return max(self._figures.get(kind, 0), self.network.slots)
 
     def _with_figure(self, ballot: Votes, kind: str, sent: int) -> Votes:
-        if self.network.routing != AUTO or kind == "votes":
+        if self.network.routing != AUTO or kind in _WITHOUT_FIGURE:
             return ballot
         return np.append(ballot, np.int64(sent))
 
     def _end(self, vote: Votes, kind: str) -> None:
-        if self.network.routing == AUTO and kind != "votes":
+        if self.network.routing == AUTO and kind not in _WITHOUT_FIGURE:
             self._figures[kind] = max(int(vote[-1]), self._figure(kind) // FADE)
             vote = vote[:-1]
         self.vote = vote
@@ -365,31 +380,3 @@ class Router:
 
 def _source(frame: Frame) -> int:
     return frame.source
-
-
-def _merged(held: Sequence[Parts], combiner: str, size: int, fresh: bool) -> Parts:
-    """Return all messages that a slot holds, combined, in one piece.
-
-    Parameters
-    ----------
-    held : sequence of Parts
-    combiner : str
-    size : int
-        Vertices of all slots.
-    fresh : bool
-        Whether they were not yet sorted.
-
-    Examples
-    --------
-    >>> one = Parts(np.array([1, 4]), np.array([7, 9]))
-    >>> other = Parts(np.array([4]), np.array([3]))
-    >>> _merged([one, other], "min", 10, fresh=False)
-    Parts(numbers=array([1, 4]), values=array([7, 3]))
-    """
-    if not held:
-        return Parts(np.zeros(0, np.int64), np.zeros(0))
-    if len(held) == 1 and not fresh:
-        return held[0]
-    numbers = np.concatenate([some.numbers for some in held])
-    values = np.concatenate([some.values for some in held])
-    return Parts(*merge(numbers, values, combiner, size))

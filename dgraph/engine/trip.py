@@ -1,0 +1,100 @@
+"""One superstep on its way over gateways, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.engine.network import Network
+from dgraph.exchange.combining import merge
+from dgraph.exchange.envelope import Parts
+from dgraph.exchange.frame import Frame
+from dgraph.exchange.hop import Hop
+from dgraph.exchange.hub import Delivery, Request
+
+__all__ = ["Trip", "merged"]
+
+Votes = NDArray[np.int64]
+_NO_VOTE = np.zeros(0, np.int64)
+
+#: What a gateway does with a message takes as long as to scan so many edges.
+HANDLING = 4
+
+
+class Trip:
+    """The stages of a superstep, and what is asked of the hub in each.
+
+    Parameters
+    ----------
+    network : Network
+    stage : str
+        What the record calls the superstep.
+    name : str
+        Of the routing.
+    backwards : bool or None
+        Whether its ways are gone backwards; None: both ways at once.
+    ballot, op, work
+        See `Request`.
+    before : int64 array
+        What would have been sent straight to the targets.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        stage: str,
+        name: str,
+        backwards: bool | None,
+        ballot: Votes,
+        op: str,
+        work: int | None,
+        before: NDArray[np.int64],
+    ) -> None:
+        self.strategy = network.strategy(name, bool(backwards))
+        self.hops = network.hops(name, backwards)
+        self._ballot = ballot
+        self._op = op
+        self._work = work
+        self._stage = stage
+        self._before: NDArray[np.int64] | None = before
+        self.vote = _NO_VOTE
+
+    async def exchange(self, hop: Hop, frames: Sequence[Frame]) -> list[Frame]:
+        """Exchange the frames of a stage."""
+        work = self._work if hop.last else HANDLING * sum([frame.count for frame in frames])
+        vote = self._ballot if hop.first else _NO_VOTE
+        request = Request(frames, vote, self._op, work, self._stage, hop, self._before)
+        self._before = None
+        delivery: Delivery = await request
+        self.vote = delivery.vote
+        return delivery.frames
+
+
+def merged(held: Sequence[Parts], combiner: str | None, size: int, fresh: bool) -> Parts:
+    """Return all messages that a slot holds, combined, in one piece.
+
+    Parameters
+    ----------
+    held : sequence of Parts
+    combiner : str
+    size : int
+        Vertices of all slots.
+    fresh : bool
+        Whether they were not yet sorted.
+
+    Examples
+    --------
+    >>> one = Parts(np.array([1, 4]), np.array([7, 9]))
+    >>> other = Parts(np.array([4]), np.array([3]))
+    >>> merged([one, other], "min", 10, fresh=False)
+    Parts(numbers=array([1, 4]), values=array([7, 3]))
+    """
+    if not held:
+        return Parts(np.zeros(0, np.int64), np.zeros(0))
+    if len(held) == 1 and not fresh:
+        return held[0]
+    numbers = np.concatenate([some.numbers for some in held])
+    values = np.concatenate([some.values for some in held])
+    return Parts(*merge(numbers, values, str(combiner), size))
