@@ -20,6 +20,7 @@ from dgraph.engine.context import Context
 from dgraph.engine.network import Network
 from dgraph.errors import RunError
 from dgraph.exchange.hub import Hub
+from dgraph.exchange.routing import schedule as schedules
 from dgraph.exchange.routing.ground import Ground
 from dgraph.exchange.routing.schedule import schedule
 from dgraph.exchange.routing.strategies import STRATEGIES
@@ -198,3 +199,15 @@ def test_a_gateway_alone_uses_the_far_link() -> None:
         for hop in schedule("monitor", False, ground, tuple(range(12)), me):
             far = (hop.to | hop.come) - group
             assert far == (gates - group if me in gates and hop.stage == 1 else set())
+
+
+def test_links_are_found_a_few_targets_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ground, owner = ground_of([[2, 2], [3, 1]], 1), np.array([0, 0, 1, 2, 3, 3, 4, 5])
+    ways = list(itertools.product(STRATEGIES, (False, True, None)))
+
+    def find() -> list[Any]:
+        return [schedules._find_links(*way, ground, owner) for way in ways]
+
+    whole = find()
+    monkeypatch.setattr(schedules, "BLOCK", 17)
+    assert find() == whole

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import islice, pairwise, product
+from itertools import islice, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.hop import Hop
-from dgraph.exchange.routing.ground import Ground, positions
+from dgraph.exchange.routing.ground import Ground
 from dgraph.exchange.routing.links import stages
 from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
 
@@ -35,6 +35,9 @@ RULES = ("all", "far", "near")
 
 #: So many sequences of rules are tried before the last stage joins all processes.
 TRIES = 100
+
+#: So many messages are followed at a time, those to the same slots together.
+BLOCK = 1 << 20
 
 
 def alone(name: str, backwards: bool | None, ground: Ground) -> tuple[Hop, ...]:
@@ -109,12 +112,17 @@ def _find_links(
 ) -> list[Links]:
     """Return the links between owners of slots that each stage uses."""
     tables = [STRATEGIES] * (not backwards) + [BACKWARDS] * (backwards is not False)
-    slots = np.arange(len(owner))
+    slots = len(owner)
     links: list[Links] = [set() for _ in range(tables[0][name](ground).stages)]
     for table in tables:
-        where = positions(table[name](ground), *map(np.ravel, np.meshgrid(slots, slots)))
-        for pairs, (here, there) in zip(links, pairwise(where), strict=True):
-            pairs |= _links(owner[here], owner[there])
+        strategy = table[name](ground)
+        for some in np.array_split(np.arange(slots), -(-(slots**2) // BLOCK)):
+            here, target = map(np.ravel, np.meshgrid(np.arange(slots), some))
+            for stage, pairs in enumerate(links):
+                there = strategy.step(stage, here, target)
+                pairs |= _links(owner[here], owner[there])
+                # where messages have met they go on together
+                target, here = np.divmod(np.unique(target * slots + there), slots)
     return links
 
 
