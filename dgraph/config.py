@@ -218,7 +218,7 @@ def _cost() -> Any:
     value = dask.config.get("dgraph.cost")
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, Mapping) and value.keys() - {"latency"} == {"alpha", "beta"}:
+    if isinstance(value, Mapping) and value.keys() - {"latency", "link"} == {"alpha", "beta"}:
         with contextlib.suppress(TypeError, ValueError):
             return {name: tuple(map(float, figures)) for name, figures in value.items()}
     raise OptionError(

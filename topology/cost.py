@@ -37,6 +37,7 @@ SECONDS = {
 # costs.
 _ALPHA, _BETA = 5e-6, 1 / 8e9
 
+_FIELDS = ("alpha", "beta", "latency", "link")
 _LEAST_BUFFER, _MOST_BUFFER = 32 << 10, 1 << 20  # AML's buffer; the knee of a Dask comm
 _NEARER = 3.0  # how much cheaper a level must be than the next one to be worth gathering in
 
@@ -54,6 +55,10 @@ class CostModel:
     latency : tuple of float, optional
         What of alpha passes for all frames at once, because they are under way together; the
         rest is what a slot spends on each. Default: nothing.
+    link : tuple of float, optional
+        Seconds per byte of the link that a domain of the level below has to its domain of this
+        level, which its slots share; beta is then what a slot spends on a byte. The first one
+        is not used. Default: links are as slow as slots, a byte costs beta on all it takes.
 
     Examples
     --------
@@ -65,6 +70,7 @@ class CostModel:
     alpha: tuple[float, ...]
     beta: tuple[float, ...]
     latency: tuple[float, ...] = ()
+    link: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the figures."""
@@ -88,6 +94,25 @@ class CostModel:
                 f"expected a latency for each level, from 0 to its alpha {self.alpha}, got "
                 f"{waits}; see dgraph.cost"
             )
+        if self.link and (
+            len(self.link) != len(self.beta)
+            or not all(0 <= figure < float("inf") for figure in self.link)
+        ):
+            raise OptionError(
+                f"expected seconds per byte of the link at each of {len(self.beta)} levels, "
+                f"finite and not negative, got {self.link}; see dgraph.cost"
+            )
+
+    @property
+    def slowest(self) -> tuple[float, ...]:
+        """Seconds per byte by level of what is slower, slots or links.
+
+        Examples
+        --------
+        >>> CostModel((0, 0), (2e-9, 2e-9), link=(0, 5e-9)).slowest
+        (2e-09, 5e-09)
+        """
+        return tuple(map(max, self.beta, self.link)) if self.link else self.beta
 
     @classmethod
     def of(
@@ -126,7 +151,7 @@ class CostModel:
         if isinstance(cost, str):
             return cls.preset(cost, height)
         if isinstance(cost, Mapping):
-            cost = cls(*(tuple(cost.get(key, ())) for key in ("alpha", "beta", "latency")))
+            cost = cls(*(tuple(cost.get(key, ())) for key in _FIELDS))
         if len(cost.alpha) <= height:
             raise OptionError(
                 f"expected costs for {height + 1} levels, got {len(cost.alpha)}; "
@@ -196,7 +221,7 @@ class CostModel:
         Both start at level 0 and may end before the model's last level.
         """
         frames, size = np.asarray(frames), np.asarray(size)
-        alpha, beta = self.alpha[: len(frames)], self.beta[: len(size)]
+        alpha, beta = self.alpha[: len(frames)], self.slowest[: len(size)]
         return float(np.dot(alpha, frames) + np.dot(beta, size))
 
     def buffer_bytes(self, level: int) -> int:
@@ -209,7 +234,7 @@ class CostModel:
         >>> CostModel(alpha=(5e-6, 0.66e-3), beta=(1 / 8e9, 1 / 0.8e9)).buffer_bytes(1)
         528000
         """
-        beta = self.beta[level]
+        beta = self.slowest[level]
         even = self.alpha[level] / beta if beta else float(_MOST_BUFFER)
         return int(min(max(even, _LEAST_BUFFER), _MOST_BUFFER))
 
@@ -228,7 +253,7 @@ class CostModel:
         for level in range(topology.height):
             single = topology.groups(level).size.max() == 1
             if not single and any(
-                _NEARER * costs[level] <= costs[level + 1] for costs in (self.alpha, self.beta)
+                _NEARER * costs[level] <= costs[level + 1] for costs in (self.alpha, self.slowest)
             ):
                 return level
         return None

@@ -122,7 +122,8 @@ class Machine:
     def of(cls, cost: CostModel | str, tree: Topology | int) -> Self:
         """Return a machine whose frames and bytes cost what a model says.
 
-        ``alpha`` is taken as time that a slot spends, ``beta`` as that of slots and of links.
+        ``alpha`` is taken as time that a slot spends, ``beta`` as that of slots, and of links
+        if these have none of their own.
 
         Parameters
         ----------
@@ -138,7 +139,7 @@ class Machine:
         """
         model = CostModel.of(cost, tree)
         levels = len(model.alpha)
-        return cls((0.0,) * levels, model.alpha, model.beta, model.beta)
+        return cls((0.0,) * levels, model.alpha, model.beta, model.link or model.beta)
 
     @classmethod
     def preset(cls, name: str, height: int) -> Self:

@@ -149,18 +149,19 @@ def _weigh_stage(
         alpha, beta = np.array(cost.alpha)[ends.level], np.array(cost.beta)[ends.level]
         latency = np.array(cost.latency)[ends.level] if cost.latency else 0.0 * alpha
         messages, frames = _expected(ends, stage.share, ground.topology.slots, load)
-        passing = beta * (load.width * messages + HEAD * frames)
-        handling = ends.times * ((alpha - latency) * frames + passing)
+        size = load.width * messages + HEAD * frames
+        handling = ends.times * ((alpha - latency) * frames + beta * size)
         most = max(most, float(np.bincount(ends.slot, handling).max()))
         for level in range(1, ground.topology.height + 1):
             above = ends.level >= level
             if above.any():
                 domain = ground.topology.domain_of(level - 1)[ends.slot[above]]
-                through = (ends.times * passing)[above]
-                most = max(most, float(np.bincount(domain, through).max()))
+                passing = (cost.link[level] if cost.link else beta) * size * ends.times
+                most = max(most, float(np.bincount(domain, passing[above]).max()))
         # a frame that is sent now and then makes a stage wait now and then
         waits = float((latency * frames).max())
-        work = float((ends.times * (alpha * frames + passing)).sum())
+        slowest = np.array(cost.slowest)[ends.level]
+        work = float((ends.times * (alpha * frames + slowest * size)).sum())
     return most + waits, work
 
 
