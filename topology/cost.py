@@ -250,11 +250,10 @@ class CostModel:
         >>> model.group_level(Topology.from_fanouts([1, 4, 2]))
         1
         """
+        both = self.alpha, self.slowest
         for level in range(topology.height):
             single = topology.groups(level).size.max() == 1
-            if not single and any(
-                _NEARER * costs[level] <= costs[level + 1] for costs in (self.alpha, self.slowest)
-            ):
+            if not single and any(_NEARER * costs[level] <= costs[level + 1] for costs in both):
                 return level
         return None
 
