@@ -99,6 +99,9 @@ class Note:
 
     text: str
 
+    loud: bool = False
+    """Whether it explains why nothing seems to happen, so that it is logged as a warning."""
+
 
 Event = RunStarted | SuperstepDone | RunEnded | Note
 Listener = Callable[[Event], None]
@@ -137,7 +140,7 @@ def listening(listener: AnyListener) -> Iterator[AnyListener]:
     >>> with listening(heard.append):
     ...     notify(Note("a cluster was started"))
     >>> heard
-    [Note(text='a cluster was started')]
+    [Note(text='a cluster was started', loud=False)]
     """
     global _listeners
     with _lock:
@@ -151,13 +154,16 @@ def listening(listener: AnyListener) -> Iterator[AnyListener]:
 
 
 class Log:
-    """Write events to the logger "dgraph": notes and ends as information, the rest to debug."""
+    """Write events to the logger "dgraph": notes and ends as information, the rest to debug.
+
+    Loud notes are warnings, which Python shows on standard error unless told otherwise.
+    """
 
     def __call__(self, event: Event) -> None:
         """Log one event."""
         match event:
-            case Note(text=text):
-                logger.info("%s", text)
+            case Note(text=text, loud=loud):
+                logger.log(logging.WARNING if loud else logging.INFO, "%s", text)
             case RunEnded(error=None):
                 logger.info(
                     "%s: %d supersteps in %.4f s", event.run, event.supersteps, event.seconds

@@ -34,6 +34,7 @@ from dgraph.edges.receipt import Receipt
 from dgraph.edges.summary import Summary, combine
 from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.vertex_inputs import VertexInput
+from dgraph.engine.compiling import tell_of_compilation
 from dgraph.engine.context import Context
 from dgraph.engine.discovery import as_topology, settle
 from dgraph.engine.members import find_members
@@ -369,6 +370,7 @@ async def _while_all_there(home: Home, waiting: Awaitable[T]) -> T:
     try:
         while not (await asyncio.wait({task}, timeout=LOOK))[0]:
             there = await scheduler.ncores(workers=home.addresses)
+            await tell_of_compilation(home.client, home.addresses[0])
             gone = [address for address in home.addresses if address not in there]
             if gone:
                 raise GraphLostError(

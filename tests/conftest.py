@@ -30,6 +30,9 @@ if threading.current_thread() is threading.main_thread():
     # pytest-xdist's workers ignore it, which tests of Ctrl-C and their child processes inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+#: The commands that tests start do not say that they compile, which only the first ones do.
+os.environ.setdefault("DASK_DGRAPH__PROGRESS", "False")
+
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("ci" if IN_CI else "default")

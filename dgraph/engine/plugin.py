@@ -24,6 +24,7 @@ from distributed import Status, Worker, WorkerPlugin, get_worker
 from distributed.comm.core import Comm
 from distributed.protocol.serialize import to_serialize
 
+from dgraph.engine.compiling import COMPILATIONS
 from dgraph.engine.records import Recorder
 from dgraph.engine.store import Store
 from dgraph.errors import GraphLostError, RunAbortedError
@@ -117,6 +118,8 @@ class Plugin(WorkerPlugin):
             dgraph_ping=self.ping,
             dgraph_progress=self.progress,
             dgraph_abort=self.abort,
+            dgraph_busy=self.busy,
+            dgraph_compiling=COMPILATIONS.answer,
             dgraph_take=self.take,
             dgraph_channel=self.channel,
         )
@@ -198,6 +201,13 @@ class Plugin(WorkerPlugin):
         """Say how many supersteps a run has ended here, in which stage, and how fast."""
         seat = self.seats.get(run)
         return None if seat is None or seat.recorder is None else seat.recorder.latest
+
+    def busy(self, run: str) -> list[str] | None:
+        """Say what this worker does instead of taking part in a run; None if it does."""
+        if run in self.seats:
+            return None
+        keys = [str(task.key) for task in self.worker.state.executing]
+        return [key for key in keys if not key.startswith(f"dgraph-{run}")]
 
     def abort(self, run: str, reason: str) -> bool:
         """End a run; say whether this worker took part in it."""

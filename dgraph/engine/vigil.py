@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Sequence
+import math
+from collections.abc import Coroutine, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 from distributed import CancelledError, Client, Future
 from distributed.client import _wait as wait  # the public one wants a default client
 
+from dgraph.engine.compiling import tell_of_compilation
 from dgraph.engine.failure import judge, unpack_error
 from dgraph.engine.gang import Outcome
 from dgraph.engine.spec import RunSpec
 from dgraph.errors import DgraphError, RunAbortedError
-from dgraph.events import SuperstepDone, notify
+from dgraph.events import Note, SuperstepDone, notify
 
 __all__ = ["Vigil"]
 
 #: Seconds between two looks at which workers are still there, and how far they are.
 LOOK = 0.5
+
+#: Seconds after which a run that has not begun says for whom it waits.
+LONG = 5.0
 
 #: Seconds in which the other members end once one has: they end in the same superstep.
 TOGETHER = 0.25
@@ -47,6 +52,7 @@ class Vigil:
         self._outcomes: dict[int, Outcome] = {}
         self._errors: dict[int, BaseException] = {}
         self._gone: set[int] = set()
+        self._ask_at = perf_counter() + LONG
 
     async def outcomes(self) -> list[Outcome]:
         """Return the outcomes of all members, or raise the one error that counts."""
@@ -86,6 +92,8 @@ class Vigil:
                     return
                 if self._spec.options.progress is not False:
                     await self._report()
+                    await tell_of_compilation(self._client, self._spec.members[0].address)
+                    await self._tell_of_busy_workers()
             task.result()
         finally:
             task.cancel()
@@ -114,6 +122,24 @@ class Vigil:
             if progress is not None:
                 superstep, stage, seconds = progress
                 notify(SuperstepDone(self._spec.run, superstep, stage, {}, {}, {}, seconds))
+
+    async def _tell_of_busy_workers(self) -> None:
+        """Say, once, which workers do something else instead of taking part in the run."""
+        if perf_counter() < self._ask_at or self._outcomes or self._errors:
+            return
+        scheduler: Any = self._client.scheduler
+        asked = scheduler.broadcast(
+            msg={"op": "dgraph_busy", "run": self._spec.run},
+            workers=[them.address for them in self._spec.members],
+            on_error="ignore",
+        )
+        with contextlib.suppress(TimeoutError):
+            answers = await asyncio.wait_for(asked, LOOK)
+            busy = {address: with_what for address, with_what in answers.items() if with_what}
+            if busy or all(with_what is None for with_what in answers.values()):
+                self._ask_at = math.inf
+            if busy:
+                notify(Note(_why_waiting(self._spec.algorithm, busy), loud=True))
 
     async def _harvest(self) -> None:
         """Fetch the outcomes of members that have ended and are still there."""
@@ -165,6 +191,24 @@ class Vigil:
         told = asyncio.ensure_future(_tell(self._client, self._spec.run, workers, reason))
         _background.add(told)
         told.add_done_callback(_background.discard)
+
+
+def _why_waiting(algorithm: str, busy: Mapping[str, Sequence[str]]) -> str:
+    """Say for what a run waits.
+
+    Examples
+    --------
+    >>> _why_waiting("bfs", {"tcp://10.0.0.1:1": ["clean-7", "clean-8"]})
+    "bfs waits for worker tcp://10.0.0.1:1, busy with 'clean-7' and 1 more task: it starts \
+when one of these ends"
+    """
+    (address, tasks), *others = busy.items()
+    more = f" and {len(tasks) - 1} more task{'s' * (len(tasks) > 2)}" if tasks[1:] else ""
+    also = f" (and {len(others)} more workers)" if others else ""
+    return (
+        f"{algorithm} waits for worker {address}{also}, busy with {tasks[0]!r}{more}: "
+        "it starts when one of these ends"
+    )
 
 
 async def _tell(client: Client, run: str, workers: list[str], reason: str) -> None:
