@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -25,7 +25,13 @@ from dgraph.exchange.frame import DTYPES, Frame
 from dgraph.exchange.transport import meeting
 from dgraph.exchange.transport.bundle import PREFIX_SIZE, encode, read_bundle, read_prefix
 from dgraph.exchange.transport.comm import Inbox, Reader
-from dgraph.exchange.transport.links import ChannelClosedError, PeerLinks, Waker
+from dgraph.exchange.transport.links import (
+    ChannelClosedError,
+    PeerLinks,
+    Waker,
+    largest_first,
+    rotated,
+)
 from dgraph.exchange.transport.meeting import Meeting, can_reach, private_folder
 from dgraph.exchange.transport.unix import READ_AHEAD, SocketChannel
 
@@ -112,6 +118,35 @@ def test_every_frame_arrives_once(seed: int, size: int, steps: int) -> None:
 
     with gang(size) as links:
         together(*(lambda me=me: member(me) for me in range(size)))
+
+
+class Named(NamedTuple):
+    """A channel of which only the other end is known."""
+
+    peer: int
+
+
+@given(st.integers(1, 7), st.randoms(use_true_random=False))
+def test_in_every_turn_each_member_is_sent_to_by_another(members: int, random: Any) -> None:
+    turns: list[list[int]] = []
+    for me in range(members):
+        channels: list[Any] = [Named(peer) for peer in range(members) if peer != me]
+        random.shuffle(channels)
+        turns.append([channel.peer for channel in rotated(channels)])
+    for turn in zip(*turns, strict=True):
+        assert sorted(turn) == list(range(members))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_the_largest_goes_first_and_the_rest_in_turn(lengths: list[int]) -> None:
+    channels: list[Any] = [Named(peer) for peer in range(1, len(lengths) + 1)]
+    frames = {
+        peer: [Frame(0, peer, (np.zeros(1000 * length, np.int8),), 1)]
+        for peer, length in enumerate(lengths, start=1)
+        if length
+    }
+    found = [channel.peer for channel in largest_first(channels, frames)]
+    assert found == sorted(found, key=lambda peer: (-lengths[peer - 1], peer))
 
 
 def test_large_columns_and_thousands_of_frames() -> None:

@@ -126,7 +126,7 @@ def predict(
     return pd.DataFrame(rows, columns=["alpha", "predicted", "counted"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Trial:
     """What is trained: the hotness of two epochs of each way to part the graph."""
 

@@ -21,6 +21,30 @@ __all__ = ["LOOK", "Channel", "ChannelClosedError", "PeerLinks", "Waker"]
 Votes = NDArray[np.int64]
 
 
+def rotated(channels: Sequence[Channel]) -> list[Channel]:
+    """Return the channels of a member, that to the next member first.
+
+    So in every turn each member is sent to by another one, and none is flooded (as in Gemini).
+    """
+    peers = {channel.peer for channel in channels}
+    members = len(peers) + 1
+    me = min(set(range(members)) - peers)
+    return sorted(channels, key=lambda channel: (channel.peer - me) % members)
+
+
+def largest_first(
+    channels: Sequence[Channel], frames: Mapping[int, Sequence[Frame]]
+) -> Sequence[Channel]:
+    """Return the channels in the sequence in which frames are sent: most bytes first.
+
+    What takes longest begins first, as in TuCOMM's aggregation; else the sequence stays.
+    """
+    if not frames or len(channels) < 2:
+        return channels
+    size = {peer: sum(frame.nbytes for frame in some) for peer, some in frames.items()}
+    return sorted(channels, key=lambda channel: -size.get(channel.peer, 0))
+
+
 class PeerLinks:
     """Exchange with all other processes of a run: the Links of a hub.
 
@@ -54,7 +78,7 @@ class PeerLinks:
     ) -> None:
         self._run = run
         self._owners = owners
-        self._channels = sorted(channels, key=lambda channel: channel.peer)
+        self._channels = rotated(channels)
         self._waker = waker
         self._idle = idle
         self.pool = pool or Pool()
@@ -88,7 +112,7 @@ class PeerLinks:
         with self._lock:
             mine = self._by_member(frames)
             unsent = set()
-            for channel in self._channels:
+            for channel in largest_first(self._channels, mine):
                 if hop is None or channel.peer in hop.to:
                     frames = mine.get(channel.peer, ())
                     buffers = encode(self._run, superstep, frames, vote, op)
