@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgraph.errors import OptionError
-from dgraph.topology import CostModel, Topology
+from dgraph.topology import CostModel, Topology, contention, gini
 from dgraph.topology.simulate import Machine, Traffic, extrapolate, simulate
 
 shapes: st.SearchStrategy[Any] = st.recursive(
@@ -57,6 +57,51 @@ def test_agrees_with_the_oracle(shape: Any, seed: int) -> None:
     found = simulate(tree, stages, machine)
     assert np.allclose(found.stages, [slowly(tree, stage, machine) for stage in stages])
     assert found.seconds == pytest.approx(sum(found.stages))
+
+
+def passing(tree: Topology, traffic: Traffic) -> dict[Any, list[tuple[int, int]]]:
+    """Return the frames and bytes of each pair that passes a link, by the pair's slots."""
+    found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
+    rows = zip(traffic.source, traffic.target, traffic.frames, traffic.bytes, strict=True)
+    for source, target, frames, size in sorted(rows, key=lambda row: row[:2]):
+        for height in range(1, int(tree.level(source, target)) + 1) if frames else ():
+            for kind, slot in (("up", source), ("down", target)):
+                domain = tree.partitions[height - 1][slot]
+                found[height, domain, kind].append((int(frames), int(size)))
+    return found
+
+
+@given(shapes, st.integers(0, 2**32 - 1))
+def test_contention_is_what_frame_after_frame_waits(shape: Any, seed: int) -> None:
+    tree, chance = Topology.from_shape(shape), np.random.default_rng(seed)
+    machine = random_machine(tree.height + 1, chance)
+    stages = []
+    for rows in (12, 0, 3):
+        pairs = np.unique(chance.integers(0, tree.slots, (rows, 2)), axis=0)
+        amounts = chance.integers(0, 5, (2, len(pairs)))
+        stages.append(Traffic.of(*pairs.T, *amounts))
+    table = contention(tree, stages, machine)
+    links = sum(len(names) for names in tree.names[:-1])
+    assert len(table) == 2 * 3 * links
+    for number, traffic in enumerate(stages):
+        wanted = passing(tree, traffic)
+        rows: list[Any] = table[table["stage"] == number].to_dict("records")
+        for row in rows:
+            clock = waited = 0.0
+            passed = wanted.get((row["level"], row["domain"], row["direction"]), [])
+            for frames, size in passed:
+                for _ in range(frames):  # the frames of a pair are of one length
+                    waited += clock
+                    clock += size / frames * machine.link[row["level"]]
+            sums = [sum(pair[which] for pair in passed) for which in (0, 1)]
+            assert [row["frames"], row["bytes"]] == sums
+            assert (row["busy"], row["waited"]) == pytest.approx((clock, waited))
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9))
+def test_gini_is_half_the_mean_difference_over_the_mean(values: list[int]) -> None:
+    apart = np.abs(np.subtract.outer(values, values)).mean()
+    assert gini(values) == pytest.approx(apart / 2 / np.mean(values) if sum(values) else 0)
 
 
 def test_a_matrix_is_its_rows() -> None:

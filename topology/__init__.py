@@ -25,6 +25,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from dgraph.topology.contention import contention, gini
 from dgraph.topology.cost import CostModel, com_cost, pair_costs, theta
 from dgraph.topology.groups import Groups
 from dgraph.topology.host import host_key, whereabouts
@@ -42,6 +43,8 @@ __all__ = [
     "Topology",
     "Traffic",
     "com_cost",
+    "contention",
+    "gini",
     "host_key",
     "pair_costs",
     "probe",

@@ -21,9 +21,9 @@ import dgraph as dg
 from benchmarks.hierarchy.lab import Lab
 from benchmarks.placement.inputs import star_graph
 from dgraph.shard import Shard
-from dgraph.topology import Topology
+from dgraph.topology import Topology, gini
 
-__all__ = ["contention", "far_bytes", "gini", "scaling", "speed_up", "star", "star_seconds"]
+__all__ = ["contention", "far_bytes", "scaling", "speed_up", "star", "star_seconds"]
 
 #: Values of rhizome_max in the tables; numbers of domains.
 MOST = (1, 2, 4, 8, 16, 32, 64)
@@ -196,20 +196,6 @@ def speed_up(client: Client, frame: pd.DataFrame) -> list[dict[str, Any]]:
         for name in ("uncombined", "received", "busiest"):
             row[f"{name}_gain"] = rows[0][name] / max(row[name], 1e-9)
     return rows
-
-
-def gini(values: Any) -> float:
-    """Return how unequal values are: 0 all the same, towards 1 one has everything.
-
-    Examples
-    --------
-    >>> gini([3, 3, 3]), gini([0, 0, 1])
-    (0.0, 0.6666666666666666)
-    """
-    ordered = np.sort(np.asarray(values, np.float64))
-    total, n = ordered.sum(), ordered.size
-    weights = 2 * np.arange(1, n + 1) - n - 1
-    return float((weights * ordered).sum() / (n * total)) if total else 0.0
 
 
 def contention(
