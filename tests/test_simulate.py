@@ -76,8 +76,8 @@ def test_contention_is_what_frame_after_frame_waits(shape: Any, seed: int) -> No
     tree, chance = Topology.from_shape(shape), np.random.default_rng(seed)
     machine = random_machine(tree.height + 1, chance)
     stages = []
-    for rows in (12, 0, 3):
-        pairs = np.unique(chance.integers(0, tree.slots, (rows, 2)), axis=0)
+    for count in (12, 0, 3):
+        pairs = np.unique(chance.integers(0, tree.slots, (count, 2)), axis=0)
         amounts = chance.integers(0, 5, (2, len(pairs)))
         stages.append(Traffic.of(*pairs.T, *amounts))
     table = contention(tree, stages, machine)
