@@ -193,3 +193,39 @@ def test_an_estimate_of_an_asynchronous_client() -> None:
         return len(sizes)
 
     assert asynchronously(work) == 2
+
+
+def test_a_graph_survives_that_dask_moves_its_small_results(client: Client) -> None:
+    """As `client.rebalance()` does: not the shards, but what they hang on."""
+    workers = list(client.scheduler_info()["workers"])
+    if len(workers) == 1:
+        pytest.skip("needs somewhere to move them to")
+    edges = nx.karate_club_graph()
+    g = dg.from_edges(edges, client=client)
+    levels = dg.bfs(g, 0)
+    before = client.compute(levels).result()
+
+    async def move(dask_scheduler: Any) -> None:
+        for key, task in list(dask_scheduler.tasks.items()):
+            (lies_on,) = [worker.address for worker in task.who_has]
+            (other,) = set(workers) - {lies_on}
+            await dask_scheduler.gather_on_worker(other, {key: [lies_on]})
+            await dask_scheduler.delete_worker_data(lies_on, [key], "test")
+
+    anchors = {key: on for key, on in client.who_has().items() if "-build-" in str(key)}
+    assert len(anchors) == 2
+    client.run_on_scheduler(move)
+    end = time.monotonic() + 10
+    moved: Any = {}
+    while moved.keys() != anchors.keys() and time.monotonic() < end:
+        found = client.who_has()
+        moved = {
+            key: found[key] for key in anchors if found[key] and found[key] != anchors[key]
+        }
+    assert moved.keys() == anchors.keys()
+    assert client.compute(levels).result().equals(before)
+    assert client.compute(dg.bfs(g, 0)).result().equals(before)
+    assert shards(client) == 2
+    g.close()
+    del levels
+    wait_until_free(client)

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plugin", "Seat", "find_plugin"]
 
+#: Seconds between two looks whether a result that was moved elsewhere is still there.
+LOOK = 2.0
+
 #: The same for all workers of this process, and together with the process id only for them.
 _PROCESS = uuid.uuid4().hex
 
@@ -111,6 +114,7 @@ class Plugin(WorkerPlugin):
         self.loop = asyncio.get_running_loop()
         self.shards, self.chunks, self.outputs = self._stores = Store(), Store(), Store()
         self.seats: dict[str, Seat] = {}
+        self._leaving: dict[Any, asyncio.Task[None]] = {}
         self._door = _Door()
         worker.handlers.update(
             dgraph_identity=self.identity,
@@ -128,6 +132,8 @@ class Plugin(WorkerPlugin):
         """Detach from the worker: end its runs and let go of everything."""
         for seat in list(self.seats.values()):
             seat.abort(f"worker {worker.address_safe} is closing")
+        for leaving in self._leaving.values():
+            leaving.cancel()
         for store in self._stores:
             store.clear()
         self._door.close()
@@ -151,9 +157,23 @@ class Plugin(WorkerPlugin):
 
     def transition(self, key: Any, start: str, finish: str, **kwargs: Any) -> None:
         """Drop what belongs to a task that Dask releases: called by Dask, very often."""
-        if finish in ("released", "forgotten"):
-            for store in self._stores:
-                store.release(key)
+        if finish not in ("released", "forgotten"):
+            return
+        self.chunks.release(key)
+        if key not in self._leaving and (key in self.shards or key in self.outputs):
+            self._leaving[key] = self.loop.create_task(self._leave(key))
+
+    async def _leave(self, key: Any) -> None:
+        """Drop what belongs to a task once its result is nowhere any more.
+
+        Dask may only have moved that, which is small, to another worker, to even out memory.
+        """
+        with contextlib.suppress(OSError):
+            while (await self.worker.scheduler.who_has(keys=[key])).get(key):
+                await asyncio.sleep(LOOK)
+        del self._leaving[key]
+        self.shards.release(key)
+        self.outputs.release(key)
 
     def held_for(self, spec: RunSpec, slots: tuple[int, ...]) -> dict[int, Any]:
         """Return what the programs of a run get on this worker, by slot.

@@ -35,6 +35,10 @@ class Store:
         """Return how many values there are."""
         return len(self._values)
 
+    def __contains__(self, key: Any) -> bool:
+        """Return whether something belongs to a task."""
+        return key in self._names
+
     def keep(self, key: Any, name: Name, value: Any) -> None:
         """Hold a value, instead of what another task may have left under its name."""
         with self._lock:
