@@ -54,11 +54,12 @@ from dgraph.algorithms._delta import Search, begin, flush, lower, pull, reset, s
 from dgraph.algorithms._tight import predecessors
 from dgraph.algorithms._weights import check_weights
 from dgraph.algorithms.bfs import bfs_slot
-from dgraph.arguments import as_ids, optional_number
+from dgraph.arguments import as_sources, optional_number
 from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Neighbours, Nullable, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
+from dgraph.errors import OptionError
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
@@ -195,7 +196,7 @@ def sssp(
     EdgeValueError
         If a weight is negative; names an edge.
     OptionError
-        If `delta` is not positive, or `limit` is negative.
+        If `delta` is not positive, `limit` is negative, or there is not one source.
 
     Notes
     -----
@@ -220,13 +221,18 @@ def sssp(
     2       3       1.0            1
     """
     check_graph(g)
+    sources = as_sources(source, g.id_dtype)
+    if len(sources) != 1:
+        raise OptionError(
+            f"sssp searches from one source, got {len(sources)}: call it for each"
+        )
     width = optional_number("delta", delta, above=0)
     farthest = optional_number("limit", limit, 0)
     found: DataFrame = run_algorithm(
         g,
         "sssp",
         sssp_slot,
-        as_ids([source], g.id_dtype),
+        sources,
         width,
         farthest,
         columns={"distance": "float64", "predecessor": NULLABLE_VERTEX},

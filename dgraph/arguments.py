@@ -246,6 +246,7 @@ def as_sources(source: Any, dtype: str) -> Ids:
     Parameters
     ----------
     source : int, str, or list, array or Series of them
+        Those of NumPy, pandas, polars, pyarrow and Dask too.
     dtype : str
         Of the graph's ids.
 
@@ -266,26 +267,38 @@ def as_sources(source: Any, dtype: str) -> Ids:
     dgraph.errors.VertexNotFoundError: expected a vertex of the graph, whose ids are int64, \
 got '7'
     """
+    for conversion in ("compute", "to_pylist", "as_py"):  # of Dask; of an Arrow array or scalar
+        if hasattr(source, conversion):
+            source = getattr(source, conversion)()
+    if isinstance(source, np.ndarray):
+        source = source.tolist()  # of no dimension: a scalar
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
-        named = [source]
-    else:
-        named = list(source)
+        source = [source]
+    named = dict.fromkeys(_vertices(source, dtype))
     if not named:
         raise OptionError("expected at least one source, got an empty list")
-    return as_ids(dict.fromkeys(named), dtype)
+    return _ids(list(named), dtype)
 
 
 def as_ids(named: Iterable[Any], dtype: str) -> Ids:
     """Return what a user named as ids of a graph; see :func:`as_sources`."""
+    return _ids(_vertices(named, dtype), dtype)
+
+
+def _vertices(named: Iterable[Any], dtype: str) -> list[Any]:
+    """Return what may be vertices as Python's integers or strings."""
     vertices = list(named)
     for vertex in vertices:
         if not _may_be_id(vertex, dtype):
             raise VertexNotFoundError(
                 f"expected a vertex of the graph, whose ids are {dtype}, got {vertex!r}"
             )
-    if dtype == "str":
-        return StringIds.of([str(vertex) for vertex in vertices])
-    return IntIds(np.array([int(vertex) for vertex in vertices], dtype))
+    kind = str if dtype == "str" else int
+    return [kind(vertex) for vertex in vertices]
+
+
+def _ids(vertices: list[Any], dtype: str) -> Ids:
+    return StringIds.of(vertices) if dtype == "str" else IntIds(np.array(vertices, dtype))
 
 
 def _may_be_id(vertex: Any, dtype: str) -> bool:

@@ -7,16 +7,19 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import dask.array as da
 import networkx as nx
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from distributed import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph as dg
-from dgraph.arguments import choice, flag, integer, number
+from dgraph.arguments import as_sources, choice, flag, integer, number
 from dgraph.errors import OptionError, OptionTypeError
 from dgraph.placement.resolve import NAMED
 from tests.clusters import cluster
@@ -117,6 +120,53 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("betweenness_centrality", {"normalized": np.bool_(True), "endpoints": np.bool_(False)}),
     ("cdlp", {"max_iter": np.int64(3)}),
 ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.array(3),
+        pa.scalar(3),
+        np.array([3, 3]),
+        pa.array([3]),
+        pl.Series([3]),
+        da.from_array(np.array([3])),
+        (3,),
+        iter([3]),
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_a_source_may_be_of_any_library(source: Any) -> None:
+    assert as_sources(source, "uint64").to_pandas().tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    "source", [[[3]], np.array([[3]]), [{3}], [3.0], pa.array([None])], ids=str
+)
+def test_what_names_no_vertex_is_a_key_error(source: Any) -> None:
+    with pytest.raises(
+        KeyError, match="expected a vertex of the graph, whose ids are int8"
+    ) as e:
+        as_sources(source, "int8")
+    assert isinstance(e.value, dg.DgraphError)
+
+
+@pytest.mark.parametrize("name", ["bfs", "sssp"])
+def test_sources_in_a_list(graph: dg.Graph, client: Client, name: str) -> None:
+    search = getattr(dg, name)
+    nothing: list[Any] = [[], np.array([]), pd.Series([], dtype="int64")]
+    for none in nothing:
+        with pytest.raises(ValueError, match="expected at least one source, got an empty list"):
+            search(graph, none)
+    same = [client.compute(search(graph, s), sync=True) for s in (2, [2], {2})]
+    assert all(found.equals(same[0]) for found in same)
+    with pytest.raises(KeyError, match="got 99;"):
+        search(graph, [99])
+
+
+def test_sssp_starts_from_one_vertex(graph: dg.Graph) -> None:
+    with pytest.raises(OptionError, match="sssp searches from one source, got 2: call it for"):
+        dg.sssp(graph, [1, 2])
 
 
 @pytest.mark.parametrize(("name", "options"), RIGHT, ids=str)
