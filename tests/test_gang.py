@@ -88,7 +88,7 @@ def test_record(gang: Gang) -> None:
     record = result.record
     assert record.algorithm == "test"
     assert not record.converged
-    assert record.supersteps == 1
+    assert record.supersteps == 2
     assert record.steps.stage.tolist() == ["", "output"]
     times = record.steps[["computation", "exchange", "waiting"]].sum(axis=1)
     np.testing.assert_allclose(times, record.steps.seconds, atol=2e-3)

@@ -241,7 +241,8 @@ class RunRecord:
     output_seconds : float
         Wall time to make the result's columns in the user's ids.
     supersteps : int
-        Those of the stages "output" and "routes" not counted.
+        As many as `steps` has rows: those of the stages "routes", in which slots agree on ways
+        of messages, and "output", which make the result's columns, are among them.
     frames, messages, bytes : dict of int to int
         What was sent in the whole run, by the level of the domain tree that it crossed.
     before : dict of str to dict
@@ -352,8 +353,7 @@ def merge(
     counts = tallies.named(COUNTS, sum(log.counts.sum(axis=0) for log in logs))
     longest = max(log.seconds for log in logs)
     output = max(log.output_seconds for log in logs)
-    stages, stage = logs[0].stages, logs[0].stage
-    apart = [stages.index(some) for some in (OUTPUT, ROUTES) if some in stages]
+    stage = logs[0].stage
     rest = dict(notes or {})
     did = [log.buffers for log in logs]
     return RunRecord(
@@ -361,7 +361,7 @@ def merge(
         seconds=longest - output,
         launch_seconds=max(0.0, wall - longest),
         output_seconds=output,
-        supersteps=int((~np.isin(stage, apart)).sum()),
+        supersteps=stage.size,
         frames=counts["frames"],
         messages=counts["messages"],
         bytes=counts["bytes"],
