@@ -114,11 +114,12 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
             arguments["source"] = ids[0] if one else ids
         result = algorithm(graph, **arguments)
         record = graph.runs[-1]
-        click.echo(
-            f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges; "
-            f"{record.algorithm}: {record.supersteps} supersteps, {record.seconds:.4f} s",
-            err=job.out is not None or job.format is not None,
-        )
+        if job.out is None or sys.stderr.isatty():
+            click.echo(
+                f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges; "
+                f"{record.algorithm}: {record.supersteps} supersteps, {record.seconds:.4f} s",
+                err=job.out is not None or job.format is not None,
+            )
         if job.out is not None:
             write_frame(result, job.out, job.format)
         elif job.format is not None:

@@ -138,7 +138,7 @@ def test_writes_csv_with_empty_missing_values(karate: Path, tmp_path: Path) -> N
     out = tmp_path / "levels.csv"
     done = dgraph("run", "bfs", str(karate), "--source", "0", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    assert (done.stdout, done.stderr) == ("", "")
     frame = pd.read_csv(out, dtype=str, keep_default_na=False)
     assert list(frame.columns) == ["vertex", "distance", "predecessor"]
     source = {"vertex": "0", "distance": "0", "predecessor": ""}

@@ -115,7 +115,7 @@ def test_command_on_eight_ranks(any_mpi: Mpi, karate: Path, tmp_path: Path) -> N
     command = ["-m", "dgraph", "--mpi", "run", "cc", str(karate), "--out", str(out)]
     done = any_mpi.run(8, *command)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert "34 vertices, 78 edges" in done.stderr
+    assert done.stderr == ""
     assert pd.read_csv(out).component.tolist() == [0] * 34
 
 
