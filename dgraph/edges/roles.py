@@ -23,7 +23,7 @@ def find_columns(
         The columns of the table.
     source, target
         Names of columns; the defaults "source" and "target" mean the first two columns, if
-        there are no columns of these names.
+        there are no columns of these names; one of them alone the first or the second.
     weight
         Name of a column, True for "weight", None or False for none.
 
@@ -33,6 +33,8 @@ def find_columns(
     [2, 1]
     >>> find_columns(["w", "u", "v"], "source", "target", "w")
     [1, 2, 0]
+    >>> find_columns(["from", "to", "km"], "from", "target", None)
+    [0, 1]
     """
     names = list(names)
     weights: list[int] = []
@@ -41,10 +43,21 @@ def find_columns(
     ends = [source, target]
     if tuple(ends) == _DEFAULTS and not set(_DEFAULTS) <= set(names):
         return _first_two(names, weights) + weights
-    positions = [_position(names, end) for end in ends]
+    others = [at for at in range(len(names)) if at not in weights]
+    positions = [
+        others[at]
+        if end == default and default not in names and _is_free(names, others, at, ends)
+        else _position(names, end)
+        for at, (end, default) in enumerate(zip(ends, _DEFAULTS, strict=True))
+    ]
     if positions[0] == positions[1]:
         raise OptionError(f"source and target are both {source!r}, expected two columns")
     return positions + weights
+
+
+def _is_free(names: list[Any], others: list[int], at: int, ends: Sequence[Hashable]) -> bool:
+    """Whether the column in place of a default is not the other end, which the user named."""
+    return at < len(others) and names[others[at]] != ends[1 - at]
 
 
 def _first_two(names: list[Any], weights: list[int]) -> list[int]:
