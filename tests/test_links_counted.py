@@ -29,7 +29,7 @@ def bag(ends: Ends) -> Counter[tuple[int, ...]]:
 
 @given(
     shape=shapes,
-    name=st.sampled_from(CANDIDATES),
+    name=st.sampled_from([*CANDIDATES, "aml"]),
     backwards=st.sampled_from([False, True, None]),
     data=st.data(),
 )

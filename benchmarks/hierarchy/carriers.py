@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -27,8 +27,9 @@ from dgraph.engine.launch import RunResult, launch, make_spec
 from dgraph.engine.members import find_members, topology_of
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.request import Early, Request
+from dgraph.topology import Topology
 
-__all__ = ["BUFFERS", "main", "on_this_host"]
+__all__ = ["BUFFERS", "engine", "main", "on_this_host"]
 
 #: Bytes to each other slot.
 SIZES = (8, 1 << 14, 1 << 18)
@@ -102,7 +103,18 @@ async def produce(ctx: Context, held: Any, steps: int, early: bool, rounds: int)
     return (perf_counter() - began) / steps
 
 
-def _run(client: Client, program: Any, *arguments: Any) -> RunResult:
+async def beat(ctx: Context, held: Any, steps: int) -> float:
+    """Send nothing; return the seconds of a superstep."""
+    await ctx.allreduce([0])
+    began = perf_counter()
+    for _ in range(steps):
+        await ctx.allreduce([0])
+    return (perf_counter() - began) / steps
+
+
+def _run(
+    client: Client, program: Any, *arguments: Any, topology: Topology | None = None
+) -> RunResult:
     members = client.sync(find_members, client)
     spec = make_spec(
         "carriers",
@@ -111,7 +123,7 @@ def _run(client: Client, program: Any, *arguments: Any) -> RunResult:
         graph="none",
         holds="chunks",
         members=members,
-        topology=topology_of(members),
+        topology=topology or topology_of(members),
     )
     result: RunResult = client.sync(launch, client, spec)
     return result
@@ -182,6 +194,30 @@ def on_this_host(turns: int) -> list[dict[str, Any]]:
         Client(cluster, set_as_default=False) as client,
     ):
         return carry(client, "one host", ["auto", "unix", "tcp", "comm"], turns)
+
+
+def engine(tree: Topology, routings: Sequence[str], turns: int) -> dict[str, float]:
+    """Return what a superstep in which nothing is sent takes on this host, by routing.
+
+    Every slot of the tree is a process, as on the emulated network, without that network: what
+    the processes take on these cores to make frames and to wake each other.
+    """
+    times: dict[str, list[float]] = {routing: [] for routing in routings}
+    with (
+        LocalCluster(
+            n_workers=tree.slots,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        for turn in range(turns + 1):
+            for routing, some in times.items():
+                with dask.config.set({"dgraph.transport": "tcp", "dgraph.routing": routing}):
+                    result = _run(client, beat, STEPS[8], topology=tree)
+                some += [max(result.values)] * (turn > 0)
+    return {routing: statistics.median(some) for routing, some in times.items()}
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -161,7 +161,7 @@ def scaling(bench: Bench) -> Iterator[Table]:
     for slots in (16, 32, 64, 128):
         tree = tree_of("cloud", slots)
         rows += [
-            asdict(row)
+            row.row()
             for row in simulations(bench.world, "cloud", tree, 3, say=bench.say)
             if row.algorithm == "bfs"
         ]
@@ -280,7 +280,7 @@ def virtual(bench: Bench) -> Iterator[Table]:
     ]
     notes = ["simulated; a slot is a machine; 10 rounds of PageRank; computation is left out."]
     plot = Plot("slots", "seconds", "routing", "line", log=True)
-    some = [asdict(row) for row in rows]
+    some = [row.row() for row in rows]
     yield Table("virtual", "thousands of virtual slots, simulated", some, notes, plot)
     more = extrapolated(rows)
     yield Table("virtual_full", "the whole machine, simulated and extrapolated", more)

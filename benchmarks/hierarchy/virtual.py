@@ -9,8 +9,8 @@ to beside its frames. Computation is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,20 @@ from benchmarks.hierarchy import exchanges
 from benchmarks.hierarchy.counting import Counter, Sent, Step, by_level
 from benchmarks.hierarchy.world import World
 from dgraph.engine.network import Network
-from dgraph.exchange.routing.choice import HEAD, STAGE
+from dgraph.exchange.routing.choice import HEAD, STAGE, Load, estimate
 from dgraph.exchange.routing.ground import Ground, default_group
 from dgraph.topology import CostModel, Topology
 from dgraph.topology.simulate import Machine, Traffic, extrapolate, simulate
 
-__all__ = ["FULL", "ROUTINGS", "Simulation", "extrapolated", "simulations", "tree_of"]
+__all__ = [
+    "FULL",
+    "ROUTINGS",
+    "Simulation",
+    "carried_on",
+    "extrapolated",
+    "simulations",
+    "tree_of",
+]
 
 #: Slots of the largest machine that the papers speak of.
 FULL = 79_024
@@ -42,7 +50,11 @@ _FANOUTS = {"tianhe": (1, 8, 8, 16), "cloud": (1, 2, 16, 32)}
 
 @dataclass(frozen=True)
 class Simulation:
-    """A line of the table; `seconds` is simulated, and `far_share` is of all bytes."""
+    """A line of the table; `seconds` is simulated, and `far_share` is of all bytes.
+
+    So is `frames_alone`: what the same stages would take if no frame held a message. `ways` are
+    the routings of the supersteps, whether they go backwards, and how often.
+    """
 
     machine: str
     algorithm: str
@@ -54,6 +66,12 @@ class Simulation:
     far_share: float
     bottleneck: str
     seconds: float
+    frames_alone: float
+    ways: tuple[tuple[str, bool, int], ...] = field(repr=False)
+
+    def row(self) -> dict[str, Any]:
+        """Return what is shown."""
+        return {name: value for name, value in asdict(self).items() if name != "ways"}
 
 
 def tree_of(machine: str, slots: int) -> Topology:
@@ -80,8 +98,24 @@ def _without_ones(fanouts: list[int]) -> list[int]:
 def cost_of(machine: Machine) -> CostModel:
     """Return what "auto" is told of a machine."""
     alpha = tuple(a + b for a, b in zip(machine.latency, machine.overhead, strict=True))
-    beta = tuple(map(max, machine.copy, machine.link))
-    return CostModel(alpha, beta, machine.latency)
+    return CostModel(alpha, machine.copy, machine.latency, machine.link)
+
+
+def ground_of(tree: Topology, cost: CostModel) -> Ground:
+    """Return the ground of runs on a tree."""
+    group = default_group(tree, cost)
+    return Ground(tree, default_group(tree, None) or 0 if group is None else group)
+
+
+def frames_alone(
+    ground: Ground, cost: CostModel, ways: Iterable[tuple[str, bool, int]]
+) -> float:
+    """Return what supersteps take if no frame holds a message: exact, without any traffic."""
+    nothing = Load(0, 0.0, 0, always=True)
+    return sum(
+        times * estimate(name, backwards, ground, cost, nothing)
+        for name, backwards, times in ways
+    )
 
 
 def simulations(
@@ -96,8 +130,7 @@ def simulations(
     name = machine if isinstance(machine, str) else "given"
     made = Machine.preset(machine, tree.height) if isinstance(machine, str) else machine
     cost = cost_of(made)
-    group = default_group(tree, cost)
-    ground = Ground(tree, default_group(tree, None) or 0 if group is None else group)
+    ground = ground_of(tree, cost)
     world = world.on(tree.slots)
     programs = {"bfs": exchanges.bfs(world, source), "pagerank": exchanges.pagerank(world, 1)}
     kept = {algorithm: list(steps) for algorithm, steps in programs.items()}
@@ -117,10 +150,12 @@ def _simulated(
     topology = counter.network.ground.topology
     seconds, supersteps, sent = 0.0, 0, np.zeros((3, topology.height + 1), np.int64)
     waits: dict[str, float] = {}
+    ways: list[tuple[str, bool, int]] = []
     for step in counter.steps(steps):
         found = simulate(topology, traffic_of(counter, step), machine)
         seconds += times * (found.seconds + STAGE * len(found.stages))
         supersteps += times
+        ways.append((step.routing, step.stage != "top-down", times))
         sent += times * by_level(topology, [step])
         for took, wait in zip(found.stages, found.bottlenecks, strict=True):
             what = f"{wait.kind} {wait.level}" if wait.level else wait.kind
@@ -129,8 +164,19 @@ def _simulated(
     name, algorithm, routing = names
     share = float(sent[2, -1] / max(sent[2].sum(), 1))
     far = int(sent[0, -1]), int(sent[2, -1])
+    alone = frames_alone(counter.network.ground, cost_of(machine), ways)
     return Simulation(
-        name, algorithm, topology.slots, routing, supersteps, *far, share, worst, seconds
+        name,
+        algorithm,
+        topology.slots,
+        routing,
+        supersteps,
+        *far,
+        share,
+        worst,
+        seconds,
+        alone,
+        tuple(ways),
     )
 
 
@@ -156,21 +202,48 @@ def with_votes(sent: Sent, link: Any, slots: int) -> Traffic:
     )
 
 
+def carried_on(
+    rows: Sequence[Simulation], tree: Topology, machine: Machine, ways: Any = None
+) -> tuple[float, str]:
+    """Return the seconds on many slots from those on few, and how they were found.
+
+    What frames alone take there is known without any traffic: the stages of a routing, and how
+    many frames the busiest slot has in each. Only what messages add is carried on, by the power
+    law of what they add on few slots.
+
+    Parameters
+    ----------
+    rows : sequence of Simulation
+        Of one algorithm and routing.
+    tree : Topology
+        Of the many slots.
+    machine : Machine
+    ways : sequence, optional
+        Default: those on the most slots that were simulated; "auto" may choose others.
+    """
+    last = max(rows, key=lambda row: row.slots)
+    cost = cost_of(machine)
+    alone = frames_alone(ground_of(tree, cost), cost, ways or last.ways)
+    added = [max(row.seconds - row.frames_alone, 1e-9) for row in rows]
+    more, said = extrapolate([row.slots for row in rows], added, tree.slots)
+    return alone + more, f"{said}, frames as there"
+
+
 def extrapolated(rows: Sequence[Simulation], to: int = FULL) -> list[dict[str, Any]]:
     """Return what each machine, algorithm and routing would take on many more slots."""
-    series: dict[tuple[str, str, str], dict[int, float]] = {}
+    series: dict[tuple[str, str, str], list[Simulation]] = {}
     for row in rows:
-        key = row.machine, row.algorithm, row.routing
-        series.setdefault(key, {})[row.slots] = row.seconds
+        series.setdefault((row.machine, row.algorithm, row.routing), []).append(row)
     found = []
-    for (machine, algorithm, routing), times in series.items():
-        if len(times) > 1:
-            seconds, said = extrapolate(list(times), list(times.values()), to)
+    for (name, algorithm, routing), some in series.items():
+        if len(some) > 1:
+            tree = tree_of(name, to)
+            seconds, said = carried_on(some, tree, Machine.preset(name, tree.height))
             found.append(
                 {
-                    "machine": machine,
+                    "machine": name,
                     "algorithm": algorithm,
-                    "slots": to,
+                    "slots": tree.slots,
                     "routing": routing,
                     "seconds": seconds,
                     "how": said,

@@ -7,6 +7,7 @@ without looking at all pairs of slots, of which thousands of slots have millions
     direct      s -> t
     rail        s -> u in its group, like t -> t         backwards: the same links, last first
     monitor     s -> gate of its group -> gate of t's group -> t
+    aml         s -> like s in t's group -> t            backwards: the links of rail
     tree        from child domain C to its parent's monitor, to the siblings C', back down
 
 For other routings all pairs are looked at, and so do the tests for these.
@@ -112,6 +113,8 @@ def stages(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
         ]
         found = {False: ahead, True: back, None: both}[backwards]
         return [_stage(*sides, False, backwards is None) for sides in found]
+    if name == "aml" and backwards is not None:
+        return [_stage(*sides, False, False) for sides in _aml(ground, backwards)]
     closed = _CLOSED.get(name)
     if closed is None:
         return count_all(name, backwards, ground)
@@ -228,6 +231,31 @@ def _alike(ground: Ground, mine: Numbers, size: int) -> dict[int, Numbers]:
         found[level] = whole - inside
         inside = whole
     return found
+
+
+# Aml
+
+
+def _aml(ground: Ground, backwards: bool) -> list[tuple[Side, Side]]:
+    """Return the links of aml: those of rail, the other way; no messages meet."""
+    (ask, answer), (leave, land) = _rail(ground)
+    if backwards:
+        inside = _with(ask, targets=1), _with(answer, targets=1)
+        return [inside, (_with(leave), _with(land))]
+    slots = np.arange(ground.topology.slots)
+    near = enumerate(_beside(ground)[: ground.group + 1])
+    own = [_Rows(slots, level, others, 1, 1, 1) for level, others in near]
+    across = [*_with(land), *own], [*_with(leave), *own]
+    return [across, (_with(answer, 1, targets=1), _with(ask, 1, targets=1))]
+
+
+def _with(side: Side, fewer: int = 0, targets: int | None = None) -> Side:
+    """Return links with fewer messages each, to so many targets; None: none of them meet."""
+    pairs = [rows.pairs - fewer for rows in side]
+    return [
+        rows._replace(pairs=some, targets=some if targets is None else targets)
+        for rows, some in zip(side, pairs, strict=True)
+    ]
 
 
 # Monitor
