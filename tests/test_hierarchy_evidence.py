@@ -90,6 +90,28 @@ def test_what_is_counted_is_what_the_engine_sends(shape: Any, dealt: bool) -> No
         assert rest.tolist() == by_level(topology, ranks).tolist()
 
 
+def test_auto_that_goes_straight_sends_what_runs_without_gateways_do() -> None:
+    topology = Topology.from_shape([[2, 2], [3, 1]])
+    shards = build(GRAPH, topology.slots)
+    way = CostModel((1e-3,) * 3, (0.0,) * 3, (1e-3,) * 3)  # each stage takes as long
+    auto = Network(Ground(topology), "auto", True, way)
+    found, straight = (recorded(shards, each, topology) for each in (auto, None))
+    for (stage, count), (stage_straight, count_straight) in zip(found, straight, strict=True):
+        assert (stage, count.tolist()) == (stage_straight, count_straight.tolist())
+
+
+def test_links_that_are_faster_than_slots_do_not_hold_up() -> None:
+    ground = Ground(Topology.from_fanouts([4, 4]))
+    load = Load(10**6, 800.0)
+    costs = [CostModel((0, 0), (1e-9, 1e-9), (), link) for link in ((), (0.0, 2.5e-10), (0, 0))]
+    beta, fast, none = (estimate("monitor", False, ground, cost, load) for cost in costs)
+    assert beta == fast == none  # one slot of a group handles all that crosses
+    beta, fast, none = (estimate("direct", False, ground, cost, load) for cost in costs)
+    assert beta > fast == none  # four slots handle what crosses a group's link
+    slow = CostModel((0, 0), (1e-9, 1e-9), (), (0.0, 5e-9))
+    assert estimate("monitor", False, ground, slow, load) > 3 * beta
+
+
 def test_latency_passes_once_for_all_frames_of_a_stage() -> None:
     ground = Ground(Topology.from_fanouts([4, 4]))
     load = Load(10**6, 0.0, 0, always=True)
