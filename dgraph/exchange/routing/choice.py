@@ -34,7 +34,9 @@ STAGE = 3e-5
 #: Seconds that a slot spends on a value that it hands to a gateway, or gets from one, on its
 #: way back from a vertex, more than on one that goes straight: measured at scale 18. Of bits
 #: this is more than the byte costs on most links. Messages to vertices take 30 ns more to be
-#: merged; that is left out, for what has met need not be sent, nor applied, one by one.
+#: merged; that is left out, for what has met need not be sent, nor applied, one by one. It
+#: decides whether gateways are worth it, not which: what is one slot's work or all slots' is
+#: then left to the links.
 PICKED = 2e-9
 
 #: Another routing has to be so much cheaper than direct.
@@ -106,7 +108,12 @@ def cheapest(
     """
     found = {name: _weigh(name, backwards, ground, cost, load) for name in names}
     most = GAIN * found.get("direct", (float("inf"), 0.0))[0]
-    worth = {name: some for name, some in found.items() if some[0] < most}
+    picked = PICKED if backwards else 0.0
+    worth = {
+        name: some
+        for name, some in found.items()
+        if _weigh(name, backwards, ground, cost, load, picked)[0] < most
+    }
     if not worth:
         return "direct"
     fastest = min(worth, key=lambda name: worth[name][0])
@@ -134,13 +141,17 @@ def estimate(name: str, backwards: bool, ground: Ground, cost: CostModel, load: 
 
 
 def _weigh(
-    name: str, backwards: bool | None, ground: Ground, cost: CostModel, load: Load
+    name: str,
+    backwards: bool | None,
+    ground: Ground,
+    cost: CostModel,
+    load: Load,
+    picked: float = 0.0,
 ) -> tuple[float, float]:
     """Return the seconds that a superstep takes, and those of work for all links together."""
     seconds = work = 0.0
     for stage in stages(name, backwards, ground):
         if stage.sent.slot.size:
-            picked = PICKED if backwards and name != "direct" and load.width else 0.0
             busiest, whole = _weigh_stage(stage, ground, cost, load, picked)
             seconds += STAGE + busiest
             work += whole
