@@ -27,7 +27,7 @@ from dgraph.arguments import slot_counts
 from dgraph.build.program import build
 from dgraph.build.rhizomes import Rhizomes
 from dgraph.build.spec import BuildSpec
-from dgraph.build.strategy import EdgeStrategy, Strategy, name_of
+from dgraph.build.strategy import Chooser, EdgeStrategy, Strategy, name_of
 from dgraph.edges.chunk import ChunkSpec, make_chunk
 from dgraph.edges.inputs import EdgeInput
 from dgraph.edges.receipt import Receipt
@@ -158,6 +158,8 @@ async def ingest(
             self_loops=policies.self_loops,
         )
         absorbed = perf_counter()
+        if isinstance(placement, Chooser):
+            placement = placement.at_most(summary.edges)
         rhizomes = policies.split(placement, home.topology)
         spec = _build_spec(edges, summary, policies, placement, home.slots, rhizomes)
         built: Sequence[Built] = await home.build(_build_slot, spec)

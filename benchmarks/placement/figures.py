@@ -7,6 +7,7 @@ a described machine, and say so; seconds of builds and of computation are measur
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -307,17 +308,23 @@ def _beside(
     """Yield a row for each algorithm: "auto" over "degree"."""
     runs: dict[tuple[str, str], dict[str, Any]] = {}
     builds: dict[str, list[float]] = {"degree": [], "auto": []}
-    for _ in range(bench.asked.turns):
-        for name, seconds in builds.items():
-            with bench.lab(edges, tree, {"placement": name}) as lab:
+    ways = {"degree": "degree", "auto": dg.placement.Auto(cost=setting.cost)}
+    for turn in range(bench.asked.turns):
+        for name in ways if turn % 2 else reversed(ways):
+            seconds = builds[name]
+            with bench.lab(edges, tree, {"placement": ways[name]}) as lab:
                 report = lab.graph.report
                 seconds.append(
                     sum(report["seconds"][each] for each in ("inspect", "absorb", "build"))
                 )
                 if len(seconds) == 1:
                     runs |= {(name, each): _run(lab, each, setting) for each in ALGORITHMS}
-    chosen = report["chosen"].get("placement", "degree").split(":")[0]
-    build, base = min(builds["auto"]), min(builds["degree"])
+                if name == "auto":
+                    chosen = str(lab.graph.placement)
+    # each beside the one that went just before: machines have better and worse seconds
+    pairs = zip(builds["auto"], builds["degree"], strict=True)
+    base = statistics.median(builds["degree"])
+    build = base * statistics.median(x / y for x, y in pairs)
     for each in ALGORITHMS:
         this, degree = runs["auto", each], runs["degree", each]
         yield {

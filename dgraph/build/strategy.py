@@ -150,10 +150,17 @@ class Look:
 
 @runtime_checkable
 class Chooser(Protocol):
-    """A value that first says by which strategy the vertices get their owners."""
+    """A value that first says by which strategy the vertices get their owners.
+
+    Whether a value is one is asked once for a build, not on every slot: that takes 50 us.
+    """
 
     def on(self, topology: Topology) -> Any:
         """Return the chooser, or what it chooses, for a domain tree."""
+        ...
+
+    def at_most(self, edges: int) -> Any:
+        """Return the chooser, or what it chooses for a graph of at most so many edges."""
         ...
 
     async def choose(self, ctx: Context, look: Look) -> Strategy | EdgeStrategy:

@@ -133,14 +133,10 @@ class Auto:
     async def choose(self, ctx: Context, look: Look) -> Strategy | EdgeStrategy:
         """Return the strategy by which the vertices are to be placed."""
         topology = self.topology or Topology.from_fanouts([ctx.slots])
-        prices = self._prices(topology, look)
-        dealt = float(prices[topology.level(*np.indices((ctx.slots, ctx.slots)))].sum())
-        dealt = (dealt - ctx.slots * float(prices[0])) / ctx.slots**2  # at home it is free
-        ctx.notes["placement"] = "degree"
+        ends = min(2 * look.num_edges, look.num_vertices * (ctx.slots - 1))
+        prices = self._prices(topology, ends)
+        dealt = _dealt(topology, prices)
         about = f"in {self.runs:g} runs of the benchmark set links would cost"
-        if dealt <= LEAST:
-            ctx.notes["why"] = f"degree: {about} {dealt:.2g} s at most"
-            return Degree()
         runs, heavy, is_even = await _runs(ctx, look.block)
         level = await _sampled(ctx, look, runs, topology)
         chunk = float(level[1:] @ prices) / max(int(level.sum()), 1) if is_even else np.inf
@@ -161,10 +157,18 @@ class Auto:
         ctx.notes["why"] = f"{name}: {ctx.notes['why']}"
         return Chunk() if name == "chunk" else Degree()
 
-    def _prices(self, topology: Topology, look: Look) -> NDArray[np.float64]:
+    def at_most(self, edges: int) -> Any:
+        """Return "degree" if nobody needs to look at so few edges, else this."""
+        assert self.topology is not None
+        dealt = _dealt(self.topology, self._prices(self.topology, 2 * edges))
+        if dealt > LEAST:
+            return self
+        about = f"in {self.runs:g} runs of the benchmark set links would cost"
+        return _Dealt(f"degree: {about} {dealt:.2g} s at most")
+
+    def _prices(self, topology: Topology, ends: int) -> NDArray[np.float64]:
         """Return what the runs would cost if all links were at one level, by level, seconds."""
         model = measured(topology.height) if self.cost is None else self.cost
-        ends = min(2 * look.num_edges, look.num_vertices * (topology.slots - 1))
         size = VALUE * PASSES * self.runs * ends / topology.slots
         return size * np.array(model.beta[: topology.height + 1])
 
@@ -198,6 +202,17 @@ class Auto:
             f"{ctx.notes.get('why', '')}".rstrip("; ")
         )
         return ways[name]
+
+
+def _dealt(topology: Topology, prices: NDArray[np.float64]) -> float:
+    """Return what links cost whose ends are dealt at random; one that stays at home is free.
+
+    >>> _dealt(Topology.from_fanouts([2, 2]), np.array([1.0, 10.0]))
+    5.25
+    """
+    slots = np.arange(topology.slots)
+    all_of_them = float(prices[topology.level(slots[:, None], slots)].sum())
+    return (all_of_them - len(slots) * float(prices[0])) / len(slots) ** 2
 
 
 async def _runs(ctx: Context, block: VertexBlock) -> tuple[NDArray[np.int64], float, bool]:
