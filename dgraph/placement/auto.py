@@ -50,7 +50,7 @@ __all__ = ["Auto"]
 Array = NDArray[Any]
 
 #: Links that are looked at, about: before there is a draft, and on it.
-FEW, SAMPLE = 1 << 18, 1 << 20
+FEW, SAMPLE = 1 << 14, 1 << 20
 
 #: Which part of the cost must be saved, and what a slot may have in terms of the mean.
 SAVED, EVEN = 0.1, 1.1
