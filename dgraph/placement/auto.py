@@ -17,7 +17,8 @@ Probability 45(2), 2017, doi:10.1214/15-AOP1084), and real ones better. For d th
 of edges is taken: hubs cannot be kept together with their neighbours.
 
 "degree" stays unless another one saves more than 10 % and gives no slot more than 1.1 times the
-mean of edges: it is the most even of them. To look takes three supersteps and no draft.
+mean of edges: it is the most even of them. To look takes three supersteps and no draft; "auto" is not
+the default, as on three levels builds of 0.2 s took 5 to 10 % longer than with "degree".
 """
 
 from __future__ import annotations
@@ -223,9 +224,11 @@ async def _runs(ctx: Context, block: VertexBlock) -> tuple[NDArray[np.int64], fl
     told[-1, 0] = int((degree * degree).sum() / 64)
     total = (await ctx.allreduce(told.ravel())).reshape(-1, 2)
     ends = max(int(total[:-1, 1].sum()), 1)
-    owner = Chunk().slots_of(block, ctx.slots, Totals(ctx.slot, total[:-1]))
-    sums = np.stack([np.bincount(owner, some, ctx.slots) for some in (None, block.degree)])
-    counts, has = (await ctx.allreduce(sums.astype(np.int64).ravel())).reshape(2, -1)
+    cuts = Chunk().cuts(block, ctx.slots, Totals(ctx.slot, total[:-1]))
+    before = np.concatenate([[0], np.cumsum(block.degree, dtype=np.int64)])
+    bounds = np.concatenate([[0], cuts, [len(block)]])
+    sums = np.concatenate([np.diff(bounds), np.diff(before[bounds])])
+    counts, has = (await ctx.allreduce(sums)).reshape(2, -1)
     is_even = bool(has.max() <= EVEN * has.mean())
     return np.concatenate([[0], np.cumsum(counts)]), 64 * int(total[-1, 0]) / ends, is_even
 

@@ -46,10 +46,15 @@ class Chunk:
 
     def slots_of(self, block: VertexBlock, slots: int, totals: Totals) -> NDArray[np.int32]:
         """Return in which slot's share the weight before each vertex ends."""
+        cuts = np.concatenate([[0], self.cuts(block, slots, totals), [len(block)]])
+        return np.repeat(np.arange(slots, dtype=np.int32), np.diff(cuts))
+
+    def cuts(self, block: VertexBlock, slots: int, totals: Totals) -> NDArray[np.int64]:
+        """Return where in a block the runs of the slots from 1 on begin, or would."""
         alpha = 8 * (slots - 1) if self.alpha is None else self.alpha
         weights = totals.measures @ np.array([alpha, 1], np.int64)
         total, first = int(weights.sum()), int(weights[: totals.block].sum())
         own = block.degree.astype(np.int64) + alpha
         before = first + np.cumsum(own) - own
         shares = np.array([total * slot // slots for slot in range(1, slots)], np.int64)
-        return np.searchsorted(shares, before, side="right").astype(np.int32)
+        return np.searchsorted(before, shares).astype(np.int64)
