@@ -17,8 +17,8 @@ Probability 45(2), 2017, doi:10.1214/15-AOP1084), and real ones better. For d th
 of edges is taken: hubs cannot be kept together with their neighbours.
 
 "degree" stays unless another one saves more than 10 % and gives no slot more than 1.1 times the
-mean of edges: it is the most even of them. To look takes three supersteps and no draft; "auto" is not
-the default, as on three levels builds of 0.2 s took 5 to 10 % longer than with "degree".
+mean of edges: it is the most even of them. To look takes three supersteps and no draft. It
+is not the default: on three levels builds of 0.2 s took 5 to 10 % longer than with "degree".
 """
 
 from __future__ import annotations
