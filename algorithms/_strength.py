@@ -16,17 +16,26 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-def inverse_strength(shard: Shard, weights: Array | None) -> Floats:
-    """Return 1 / s(v) of every master v, 0 where s(v) is 0."""
+def inverse_strength(shard: Shard, weights: Array | None, inverse: Floats) -> int:
+    """Enter 1 / s(v) for every master v, 0 where s(v) is 0.
+
+    Returns for how many it is infinite.
+    """
     out, split = shard.out, shard.out_split
-    if weights is None:
-        strength = shard.out_degree.astype(np.float64)
-    else:
-        strength = row_sums(out.offsets, out.weights)
-        if split is not None and split.strength is not None:
-            strength = split.whole(strength, split.strength)
-    with np.errstate(over="ignore"):  # it is refused
-        return np.divide(1, strength, out=np.zeros_like(strength), where=strength > 0)
+    strength = shard.out_degree if weights is None else row_sums(out.offsets, out.weights)
+    if weights is not None and split is not None and split.strength is not None:
+        strength = split.whole(strength, split.strength)
+    return int(invert(strength, inverse))
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def invert(strength, inverse):  # type: ignore[no-untyped-def]
+    """Enter 1 / s, 0 where s is 0; return how many are infinite."""
+    infinite = 0
+    for v in range(strength.size):
+        inverse[v] = 1 / strength[v] if strength[v] > 0 else 0
+        infinite += np.isinf(inverse[v])
+    return infinite
 
 
 @nb.njit(nogil=True, cache=True)

@@ -128,15 +128,16 @@ async def pagerank_slot(
     if weights is not None:
         await check_weights(ctx, shard)
     ctx.stage = "ranks"
-    s = Ranks(np.full(shard.masters, even[0]), inverse_strength(shard, weights), restart, sinks)
+    inverse = ctx.scratch(shard, shard.masters, np.float64)
+    faint = inverse_strength(shard, weights, inverse)
+    s = Ranks(np.full(shard.masters, even[0]), inverse, restart, sinks)
     split = shard.into_split
     heavy = np.zeros(0, np.int32) if split is None else split.heavy
     extra = np.zeros(heavy.size, np.int64)
     near = math.inf if tol is None or weights is not None else max(NEAR * tol, COARSE)
     coarse = near < 1 and shard.num_vertices >= MANY
-    grid, shares, following = _no_shares(shard, weights, coarse)
+    grid, shares, following = _no_shares(ctx, shard, weights, coarse)
     dangling, spilled = share_all(s, weights, shares, grid)
-    faint = np.count_nonzero(np.isinf(s.inverse))
     converged, round_, exact_from, change = False, 0, 0, 0
     while round_ < max_iter:
         ballot = change, dangling, spilled, faint
@@ -149,7 +150,7 @@ async def pagerank_slot(
             )
         if coarse and (spilled or (round_ and change / GRID < near)):
             coarse, exact_from = False, round_
-            grid, shares, following = _no_shares(shard, weights)
+            grid, shares, following = _no_shares(ctx, shard, weights)
             dangling, spilled = share_all(s, weights, shares, grid)
             continue
         if tol is not None and round_ > exact_from and change / GRID < tol:
@@ -171,14 +172,14 @@ async def pagerank_slot(
 
 
 def _no_shares(
-    shard: Shard, weights: Array | None, coarse: bool = False
+    ctx: Context, shard: Shard, weights: Array | None, coarse: bool = False
 ) -> tuple[Grid, Array, Array]:
     """Return a grid, and room for the shares of this round and of the next."""
     if coarse:  # 64 times the mean rank has 32 bits
         grid, kind = Grid(2.0 ** (25 + shard.num_vertices.bit_length()), 2**32 - 1), "u4"
     else:
         grid, kind = Grid(GRID, 2**62), "i8" if weights is None else "f8"
-    return grid, np.zeros(shard.size, kind), np.zeros(shard.size, kind)
+    return grid, ctx.scratch(shard, shard.size, kind), ctx.scratch(shard, shard.size, kind)
 
 
 async def _portions(

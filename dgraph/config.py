@@ -109,6 +109,8 @@ class Options:
     carriers : tuple of str
         By level, the transport that a probe found the fastest, or ""; () without a probe. Not
         read from the configuration, but from the probe that `cost` names.
+    pin : bool
+        Whether threads keep to their cores where a run has as many as the host.
 
     Examples
     --------
@@ -130,6 +132,7 @@ class Options:
     cost: Any = None
     buffers: BufferOptions = BufferOptions()
     carriers: tuple[str, ...] = ()
+    pin: bool = True
 
     @classmethod
     def read(cls) -> Self:
@@ -155,6 +158,7 @@ class Options:
             progress=_choice("progress", ("auto", True, False)),
             cost=_cost(),
             buffers=_buffers(),
+            pin=_choice("pin", (True, False)),
         )
 
 

@@ -121,6 +121,7 @@ async def to_frame(ctx: Context, shard: Shard, columns: Mapping[str, Column]) ->
     of the shard is handed out: users may write into what they get.
     """
     ctx.stage = "output"
+    ctx.cores.release()
     if shard.num_vertices >= LARGE:  # a last superstep that was tiny left one thread awake
         await ctx.allreduce(())
     table: dict[str, Any] = {"vertex": shard.ids.to_pandas().copy()}

@@ -31,8 +31,10 @@ from dgraph.engine.places import (
 )
 from dgraph.engine.router import Router
 from dgraph.exchange.combining import can_combine
+from dgraph.exchange.cores import Cores
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.request import Delivery, Early, Inner, Request
+from dgraph.exchange.room import ROOM
 from dgraph.shard import Shard
 from dgraph.shard.bits import compress_bits, gather_bits, set_bits, words
 from dgraph.shard.scratch import Scratch
@@ -70,6 +72,8 @@ class Context:
         The total of the last vote.
     stage : str
         What the record calls the supersteps to come; "output": making the result's columns.
+    cores : Cores
+        Where the threads of this process run.
     notes : dict
         Small facts for the record, the same on all slots, such as ``{"converged": False}``.
 
@@ -89,11 +93,10 @@ class Context:
         network: Network | None = None,
         away: Collection[int] = (),
     ) -> None:
-        self.slot = slot
-        self.slots = slots
+        self.slot, self.slots, self._turn = slot, slots, 0
         self.away = frozenset(away)
         self.vote: Votes = _NO_VOTE
-        self.stage = ""
+        self.stage, self.cores = "", Cores()
         self.notes: dict[str, Any] = {}
         self._router = None if network is None else Router(slot, network)
         #: The router, if it may combine what it hands on.
@@ -101,7 +104,6 @@ class Context:
         #: The contexts of all slots, if all are in this process and frames go straight.
         self.companions: Sequence[Context] = ()
         self._shown: Any = None
-        self._turn = 0
         self._borrowed: list[tuple[Scratch, Array]] = []
         self._buffers: dict[Any, Array] = {}
 
@@ -151,7 +153,7 @@ class Context:
         key = (name, self._turn)
         found = self._buffers.get(key)
         if found is None or found.size < length or found.dtype != dtype:
-            found = self._buffers[key] = np.empty(length, dtype)
+            found = self._buffers[key] = ROOM.array(length, dtype)
         return found[:length]
 
     def scratch(self, shard: Shard, length: int, dtype: Any) -> Array:

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
 from distributed import Status, secede
 from distributed.comm.core import Comm
 
@@ -23,6 +24,7 @@ from dgraph.engine.records import Log, Recorder
 from dgraph.engine.spec import RunSpec
 from dgraph.errors import JoinTimeoutError, RunAbortedError
 from dgraph.exchange.buffers import Pool
+from dgraph.exchange.cores import Cores, allowed_cores, own_cores
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import CommChannel, dial
 from dgraph.exchange.transport.links import Channel, PeerLinks
@@ -38,6 +40,9 @@ AnyMeeting = Meeting | MpiMeeting | Calls
 #: A worker looks for missing members again after this share of the time that it has waited
 #: already, but at least so often (seconds).
 PATIENCE, LONGEST_PAUSE = 0.1, 0.02
+
+#: The number of the superstep in which nothing is exchanged but that all are there.
+BEFORE = -1
 
 #: A worker in another state ends its runs.
 ALIVE = (Status.running, Status.paused, Status.closing_gracefully)
@@ -124,17 +129,18 @@ class _Gang:
         if network is not None:
             network.kept = held
         away = set(range(spec.slots)).difference(slots)
+        cores = self._cores()
         contexts = {slot: Context(slot, spec.slots, network, away) for slot in slots}
         for context in contexts.values():
             context.shares_process_with(list(contexts.values()))
+            context.cores = cores
         programs = {
             slot: spec.program(contexts[slot], held[slot], *spec.arguments) for slot in slots
         }
         del held
         recorder = Recorder(spec.topology, slots, self.pool)
-        hub = Hub(
-            programs, spec.members[self.me].threads, self.links, recorder, self.why_cancelled
-        )
+        threads = spec.members[self.me].threads
+        hub = Hub(programs, threads, self.links, recorder, self.why_cancelled, cores)
         self.seat.hub, self.seat.recorder = hub, recorder
         results = hub.run(ready=self._start_the_clock)
         for context in contexts.values():
@@ -144,14 +150,27 @@ class _Gang:
         agreed = frozenset(network.met if network else ())
         return Outcome(log, self._keep(results), first.notes, agreed=agreed)
 
-    def _start_the_clock(self) -> None:
-        """Do so once the event loop has told the scheduler that this task runs.
+    def _cores(self) -> Cores:
+        """Return the cores of this member's threads.
 
-        In one process with the scheduler that is a millisecond of Python, which would hold up
-        every slot that wants to go on.
+        A build starts threads of libraries, which would stay where it is.
+        """
+        members, options = self.spec.members, self.spec.options
+        if not options.pin or self.spec.holds == "chunks":
+            return Cores()
+        here = [(them.host, them.threads) for them in members]
+        return Cores(own_cores(here, self.me, allowed_cores()))
+
+    def _start_the_clock(self) -> None:
+        """Do so once all members are there, and their event loops idle.
+
+        To tell the scheduler that this task runs takes a millisecond of Python, which would
+        hold up every slot that wants to go on, above all in one process with the scheduler.
         """
         for _ in range(3):
             asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.plugin.loop).result()
+        if self.links is not None:
+            self.links.exchange(BEFORE, [], np.zeros(0, np.int64), "sum")
         assert self.seat.recorder is not None
         self.seat.recorder.start()
 

@@ -25,6 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dgraph.errors import RunAbortedError, RunError
+from dgraph.exchange.cores import Cores
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.request import COMBINE_VOTES, Delivery, Early, Program, Request, Votes
@@ -95,6 +96,8 @@ class Hub:
         Is told of every superstep.
     cancelled : callable, optional
         Asked now and then; the run ends when it returns a reason.
+    cores : Cores, optional
+        Where the threads run; default: anywhere.
 
     Examples
     --------
@@ -112,7 +115,9 @@ class Hub:
         links: Links | None = None,
         observer: Observer | None = None,
         cancelled: Callable[[], str | None] | None = None,
+        cores: Cores | None = None,
     ) -> None:
+        self._cores = cores or Cores()
         self._programs = dict(programs)
         self._links = links
         self._observer = observer
@@ -191,20 +196,24 @@ class Hub:
     def _work(self, thread: int) -> None:
         """Step slots until the run is over."""
         try:
-            while not self._over:
-                slot = self._take(thread)
-                if slot is None:
-                    self._sleep(thread)
-                elif self._step(slot) and self._is_last():
-                    self._complete()
-                    while self._tiny and not self._over:
-                        if all(map(self._step, self._programs)):
-                            self._complete()
-                    self._deal()
+            with self._cores.hold(thread):
+                self._step_slots(thread)
         except RunError as error:
             self.abort(error)
         except BaseException as error:  # a fault of ours must not leave the others waiting
             self.abort(_failure(error, f"superstep {self.superstep}"))
+
+    def _step_slots(self, thread: int) -> None:
+        while not self._over:
+            slot = self._take(thread)
+            if slot is None:
+                self._sleep(thread)
+            elif self._step(slot) and self._is_last():
+                self._complete()
+                while self._tiny and not self._over:
+                    if all(map(self._step, self._programs)):
+                        self._complete()
+                self._deal()
 
     def _take(self, thread: int) -> int | None:
         """Return a slot to step: one of the thread's own, else the last of those waiting.

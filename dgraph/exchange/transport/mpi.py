@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.exchange.frame import Array
+from dgraph.exchange.room import ROOM
 from dgraph.exchange.transport.bundle import (
     PREFIX_SIZE,
     SMALL,
@@ -285,7 +286,7 @@ class _Columns:
         self._packed = small
 
     def __call__(self, length: int, dtype: np.dtype[Any]) -> Array:
-        column = np.empty(length, dtype)
+        column = ROOM.array(length, dtype)
         body = column.view(np.uint8)
         if self._is_inline:
             body[:], self._small = np.split(self._small, [body.size])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.exchange.frame import Array
+from dgraph.exchange.room import ROOM
 from dgraph.exchange.transport.bundle import PREFIX_SIZE, Bundle, read_bundle, read_prefix
 from dgraph.exchange.transport.poll import ChannelClosedError
 
@@ -189,7 +190,7 @@ class SocketChannel:
             column = np.frombuffer(self._ahead, dtype, length, self._begin).copy()
             self._begin += size
         else:
-            column = np.empty(length, dtype)
+            column = ROOM.array(length, dtype)
             unread.append(column.view(np.uint8).data)
         return column
 

