@@ -142,7 +142,7 @@ def ending(call: Callable[[], Any], beacon: Path, blow: Callable[[], Any]) -> Ba
     """Start a run, strike it when it goes well, and return its error."""
     with ThreadPoolExecutor(1) as pool:
         made = pool.submit(call)
-        assert soon(beacon.exists, 30), made
+        assert soon(beacon.exists, 30), made.exception() if made.done() else made
         began = time.monotonic()
         blow()
         error = made.exception(timeout=40)
