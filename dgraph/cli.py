@@ -19,7 +19,7 @@ from pyarrow.lib import ArrowException
 import dgraph as dg
 from dgraph.cli_cluster import CLUSTER_OPTIONS, Command, cluster_client, with_options
 from dgraph.cli_interrupt import interrupted_once
-from dgraph.cli_messages import complain, warn_in_lines
+from dgraph.cli_messages import complain, notes_to_terminals, warn_in_lines
 from dgraph.cli_placement import PLACEMENT_OPTIONS, placement
 from dgraph.cli_topology import topology
 from dgraph.edges.files import FORMATS
@@ -302,7 +302,7 @@ for group in (placement, topology):
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; the entry point of the ``dgraph`` command."""
-    with warn_in_lines(), interrupted_once():
+    with warn_in_lines(), notes_to_terminals(), interrupted_once():
         code = _main(arguments)
     if arguments is None:  # all is said; what Dask's threads have left may complain at exit
         logging.disable(logging.CRITICAL)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import TextIO
@@ -11,13 +13,34 @@ import click
 
 from dgraph.errors import DgraphWarning
 
-__all__ = ["complain", "warn_in_lines"]
+__all__ = ["complain", "notes_to_terminals", "warn_in_lines"]
 
 
 def complain(message: str) -> int:
     """Say in one line what is wrong; return the exit code of bad input."""
     _say(message)
     return 2
+
+
+@contextlib.contextmanager
+def notes_to_terminals() -> Iterator[None]:
+    """Keep notes of why nothing seems to happen from a standard error that is no terminal.
+
+    They are progress, which goes to terminals only; where logging is set up, they are logged.
+    """
+    logger = logging.getLogger("dgraph")
+
+    def is_no_note(record: logging.LogRecord) -> bool:
+        return record.module != "events"
+
+    if sys.stderr.isatty() or logger.hasHandlers():
+        yield
+        return
+    logger.addFilter(is_no_note)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_no_note)
 
 
 @contextlib.contextmanager

@@ -125,6 +125,25 @@ def test_warnings_are_one_line_each(tmp_path: Path) -> None:
     assert re.fullmatch("dgraph: pagerank did .* in 1 round: .*--max-iter.*", rounds)
 
 
+def test_notes_go_to_terminals_only() -> None:
+    program = (
+        "from dgraph.cli_messages import notes_to_terminals\n"
+        "from dgraph.events import Note, notify\n"
+        "with notes_to_terminals():\n"
+        "    notify(Note('compiling', loud=True))\n"
+        "notify(Note('after it', loud=True))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[1],
+        timeout=100,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == ("", "after it\n")
+
+
 def test_warnings_of_others_stay_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings(record=True) as caught, warn_in_lines():
         warnings.simplefilter("always")
