@@ -12,6 +12,7 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from types import FrameType
 
+import dask
 import dask.threaded
 import hypothesis
 import psutil
@@ -30,8 +31,10 @@ if threading.current_thread() is threading.main_thread():
     # pytest-xdist's workers ignore it, which tests of Ctrl-C and their child processes inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: The commands that tests start do not say that they compile, which only the first ones do.
+# The commands that tests start do not say that they compile, which only the first ones do; this
+# process, which may have inherited that from the one that shares out the tests, would.
 os.environ.setdefault("DASK_DGRAPH__PROGRESS", "False")
+dask.config.set({"dgraph.progress": "auto"})
 
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)

@@ -199,7 +199,7 @@ class CostModel:
         >>> from dgraph.topology.probed import Link
         >>> unix = Link(0, "unix", (0, 1), (1, 64), (5e-6, 6e-6), 5e-6, 1e-9)
         >>> CostModel.from_probe(Probe(0, ("a",), (unix,)))
-        CostModel(alpha=(5e-06,), beta=(1e-09,), latency=(0.0,))
+        CostModel(alpha=(5e-06,), beta=(1e-09,), latency=(0.0,), link=())
         """
         found = probe if isinstance(probe, Probe) else Probe.read(probe)
         height = found.height if height is None else height

@@ -46,8 +46,13 @@ def host_key() -> tuple[str, int]:
         return platform.node(), 0
 
 
-def whereabouts(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def whereabouts(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return what the environment of a process says of where it is; small, to be sent.
+
+    Parameters
+    ----------
+    environment : mapping, optional
+        Default: that of this process.
 
     Examples
     --------
@@ -55,9 +60,8 @@ def whereabouts(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     >>> found["DGRAPH_HOST"], "HOSTNAME" in found, "PATH" in found
     ('node7', True, False)
     """
-    found = {
-        key: environment[key] for key in (*NAMES, ADDRESS, PATTERN) if environment.get(key)
-    }
+    given = os.environ if environment is None else environment
+    found = {key: given[key] for key in (*NAMES, ADDRESS, PATTERN) if given.get(key)}
     return found | {"HOSTNAME": platform.node()}
 
 

@@ -67,7 +67,7 @@ class Watch:
         self._names = names
         self._limit = limit
         self._check = check
-        self._superstep = -1
+        self._superstep: int | None = None
         self._called = 0.0
         self._silence: dict[int, float] = {}
         self._asked: dict[int, Future[bool]] = {}
