@@ -43,6 +43,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._stars import Star, look_up, star
 from dgraph.algorithms.strong_components import strong_components_slot
 from dgraph.arguments import choice
 from dgraph.engine.columns import Column, Orders
@@ -51,7 +52,6 @@ from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.results import VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.rows import rows_of
-from dgraph.vertices.ids import IntIds
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
@@ -65,8 +65,6 @@ ROUNDS = 2
 SAMPLES = 1024
 
 Array = NDArray[Any]
-#: Labels, ascending, and beside each the smaller one that it is joined to.
-Star = tuple[Array, Array]
 
 
 async def connected_components_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
@@ -165,7 +163,7 @@ async def _merge(ctx: Context, own: Star, skipped: Array) -> tuple[Star, bool]:
         child = ctx.slot + step
         answer = (look_up(own, heard[child][1]),) if child in heard else None
         for _, (final,) in await _hand(ctx, child, answer, vote=[apart]):
-            own = star(np.concatenate(own), np.tile(final, 2))
+            own = np.concatenate(own), np.tile(final, 2)
         apart = bool(ctx.vote[0])
     return own, bool(apart)
 
@@ -179,37 +177,6 @@ async def _hand(
         outgoing[slot] = columns
     came = await ctx.alltoall(outgoing, vote)
     return [(source, some) for source, some in enumerate(came) if some is not None]
-
-
-def star(left: Array, right: Array) -> Star:
-    """Return each label that `left` and `right` join to a smaller one, and the smallest.
-
-    Examples
-    --------
-    >>> star(np.array([7, 5, 9]), np.array([5, 2, 8]))
-    (array([5, 7, 9]), array([2, 2, 8]))
-    """
-    codes, labels = IntIds(np.append(left, right)).factorize()
-    parent = np.arange(len(labels), dtype=codes.dtype)
-    link_pairs(parent, codes[: left.size], codes[left.size :])
-    compress(parent)
-    moved = parent != np.arange(parent.size)
-    return labels.values[moved], labels.values[parent[moved]]
-
-
-def look_up(final: Star, labels: Array) -> Array:
-    """Return the new label of each of `labels`: its own if `final` does not have it.
-
-    Examples
-    --------
-    >>> look_up((np.array([5, 7]), np.array([2, 3])), np.array([6, 7, 9, 5]))
-    array([6, 3, 9, 2])
-    """
-    if final[0].size == 0:
-        return labels
-    at = np.minimum(np.searchsorted(final[0], labels), final[0].size - 1)
-    found: Array = np.where(final[0][at] == labels, final[1][at], labels)
-    return found
 
 
 @nb.njit(nogil=True, cache=True)
@@ -246,13 +213,6 @@ def link(parent, u, v):  # type: ignore[no-untyped-def]
         # halve the path, so that climbing it again costs half as much
         u = parent[u]
         parent[high] = u
-
-
-@nb.njit(nogil=True, cache=True)
-def link_pairs(parent, left, right):  # type: ignore[no-untyped-def]
-    """Link every pair."""
-    for i in range(left.size):
-        link(parent, left[i], right[i])
 
 
 @nb.njit(nogil=True, cache=True)

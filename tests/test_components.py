@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph.algorithms.connected_components as module
+from dgraph.algorithms._stars import look_up, star
 from dgraph.algorithms.connected_components import connected_components_slot
 from tests import oracles
 from tests.harness import Steps, frame_of
@@ -26,6 +28,23 @@ def expected(graph: PlainGraph) -> pd.DataFrame:
             "component": graph.ids.take(smallest).to_pandas(),
         }
     )
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))), st.booleans())
+def test_stars_point_to_the_smallest_label_that_is_joined(
+    pairs: list[tuple[int, int]], far: bool
+) -> None:
+    spread = 2**40 // 41 if far else 1  # labels of the same hash are as good
+    left, right = np.array(pairs, np.int64).reshape(-1, 2).T * spread
+    joined = nx.Graph(zip(left.tolist(), right.tolist(), strict=True))
+    smallest = {v: min(some) for some in nx.connected_components(joined) for v in some}
+    labels, roots = star(left, right)
+    assert dict(zip(labels.tolist(), roots.tolist(), strict=True)) == {
+        label: root for label, root in smallest.items() if label != root
+    }
+    asked = np.arange(42) * spread
+    told = look_up((labels, roots), asked)
+    assert told.tolist() == [smallest.get(label, label) for label in asked.tolist()]
 
 
 @given(drawn=spread_graphs(), rounds=st.integers(0, 2))
