@@ -41,7 +41,9 @@ def interrupted_once() -> Iterator[None]:
         last = monotonic()
         logging.disable(logging.CRITICAL)
         for child in multiprocessing.active_children():
-            os.kill(child.pid or 0, signal.SIGINT)  # if it did not come from a terminal
+            assert child.pid is not None
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(child.pid, signal.SIGINT)  # if it did not come from a terminal
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
+import weakref
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -158,6 +160,14 @@ def test_split_rows_are_sampled_whole(client: Client, rhizomes: int | None) -> N
         (lambda g: dg.gnn.make_tablets(g, [0], [[0], [2]]), OptionError, "cliques"),
         (lambda g: dg.gnn.compare(g, [0], budget=1, layouts=["x"]), OptionError, "layouts"),
         (lambda g: dg.gnn.compare(g, [0], budget=1, alpha=2.0), OptionError, "alpha"),
+        (lambda g: dg.gnn.Room(1, 1, alpha=-HALF), OptionError, "alpha"),
+        (
+            lambda g: dg.gnn.plan_cache(
+                [1], [1], [1], dimension=1, transactions=1, budget=1, alpha=2.0
+            ),
+            OptionError,
+            "alpha",
+        ),
         (lambda g: dg.gnn.NeighborLoader(g, [0], features=[1]), OptionTypeError, "features"),
         (lambda g: dg.gnn.candidates([[1]], "any"), OptionError, "policy"),
     ],
@@ -436,6 +446,16 @@ def test_one_clique_is_dealt_as_quiver_does(g: dg.Graph) -> None:
     assert legion == pytest.approx(quiver, abs=0.03)
 
 
+def test_a_comparison_keeps_nothing(client: Client) -> None:
+    graph = dg.from_edges(dg.generate.grid(4, 4), client=client)
+    dg.gnn.compare(graph, range(16), [[0]], budget=64, fanouts=[2], layouts=["gnnlab"])
+    gone = weakref.ref(graph)
+    graph.close()
+    del graph
+    gc.collect()
+    assert gone() is None
+
+
 # Batches
 
 
@@ -469,6 +489,13 @@ def test_batches_are_the_samples(g: dg.Graph, client: Client) -> None:
         assert batch.seeds == batch.hop_sizes[0]
         assert sum(batch.hop_sizes) == len(batch.vertices) == len(set(batch.vertices))
         assert batch.features is None
+
+
+def test_a_seed_that_is_named_twice_counts_once(g: dg.Graph) -> None:
+    loader = dg.gnn.NeighborLoader(g, [4, 70, 4], [2], shuffle=False)
+    (batch,) = loader
+    assert batch.seeds == 2
+    assert batch.vertices[:2].tolist() == [4, 70]
 
 
 def test_names_and_seeds_without_neighbours(client: Client) -> None:

@@ -39,6 +39,16 @@ def test_room_that_is_free_is_used_again() -> None:
     assert len(places) == 1
 
 
+def test_what_is_too_long_to_be_kept_drives_nothing_out() -> None:
+    room = Room(2 * SMALLEST)
+    first = room.array(SMALLEST, np.uint8)
+    place = first.ctypes.data
+    del first
+    room.array(3 * SMALLEST, np.uint8)
+    others = np.empty(SMALLEST, np.uint8)  # lies where it was, had that been forgotten
+    assert room.array(SMALLEST, np.uint8).ctypes.data == place != others.ctypes.data
+
+
 def test_long_arrays_to_borrow_are_whole_and_can_be_written() -> None:
     scratch = Scratch()
     array = scratch.borrow(LEAST // 8 + 3, np.float64)

@@ -31,7 +31,7 @@ class Room:
     Parameters
     ----------
     limit : int
-        Bytes of arrays to keep; the eldest is forgotten first.
+        Bytes of arrays to keep; the eldest is forgotten first. A longer one is not kept at all.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Room:
         """Return an array with arbitrary contents."""
         kind = np.dtype(dtype)
         size = length * kind.itemsize
-        if size < SMALLEST:
+        if size < SMALLEST or size > self._limit:
             return np.empty(length, kind)
         with self._lock:
             kept = self._kept

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dgraph.arguments import integer
+from dgraph.arguments import integer, number
 from dgraph.gnn.candidates import hottest
 from dgraph.gnn.hotness import BOUNDS, EDGE, LINE
 
@@ -119,7 +119,9 @@ def plan_cache(
     heat_t, heat_f = np.asarray(topology, np.int64), np.asarray(features, np.int64)
     by_t, by_f = hottest(heat_t), hottest(heat_f)
     # whole hundredths, so that no sum of them is off by a bit
-    tried = np.arange(STEPS + 1) / STEPS if alpha is None else np.array([float(alpha)])
+    tried = np.arange(STEPS + 1) / STEPS
+    if alpha is not None:
+        tried = np.array([number("alpha", alpha, 0, 1, also=" or None")])
     for_rows = np.floor(tried * budget + 1e-9).astype(np.int64)
     sizes = row_bytes(neighbours)[by_t]
     rows = np.searchsorted(np.cumsum(sizes), for_rows, side="right")

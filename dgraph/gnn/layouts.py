@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import number
 from dgraph.gnn.cache import CachePlan, feature_bytes, plan_cache, row_bytes
 from dgraph.gnn.candidates import hottest, settle
 from dgraph.gnn.hotness import Hotness
@@ -68,6 +69,11 @@ class Room:
     dimension: int
     alpha: float | None = None
     policy: str = "local"
+
+    def __post_init__(self) -> None:
+        """Check the part for rows."""
+        if self.alpha is not None:
+            number("alpha", self.alpha, 0, 1, also=" or None")
 
 
 @dataclass(frozen=True, eq=False)

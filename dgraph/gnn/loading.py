@@ -64,7 +64,7 @@ class Batch:
     features: Array | None = None
 
     def to_torch(self) -> dict[str, Any]:
-        """Return tensors that share the memory: x, edge_index, and batch_size.
+        """Return tensors: x, which shares the memory of `features`, edge_index, and batch_size.
 
         Needs torch, which dgraph does not install.
         """
@@ -91,7 +91,7 @@ class NeighborLoader:
     ----------
     g : Graph
     seeds : list, array or Series of vertices
-        Such as the tablet of a device, `Tablets.of_device`.
+        Such as the tablet of a device, `Tablets.of_device`. One named twice counts once.
     fanouts, batch_size, seed
         As in `dgraph.gnn.sample_neighbors`.
     features : DataFrame or function, optional
@@ -132,7 +132,7 @@ class NeighborLoader:
             )
         self.epoch = 0
         self._g = g
-        self._seeds = np.asarray(pd.Index(list(seeds)))
+        self._seeds = np.asarray(pd.Index(list(seeds)).unique())
         self._fanouts = tuple(fanouts)
         self._fetch = None if features is None else _fetcher(features)
         self._size = integer("batch_size", batch_size, 1)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,23 +136,31 @@ class _Trial:
     fanouts: Sequence[int]
     batch_size: int
     seed: int
+    _tablets: dict[str, Tablets] = field(default_factory=dict)
+    _epochs: dict[tuple[str, int], Hotness] = field(default_factory=dict)
 
-    @cache  # noqa: B019 - a trial lives as long as the comparison
     def tablets(self, how: str) -> Tablets:
         """Return the tablets of cliques' parts, or of devices'."""
-        alone = [[device] for device in range(sum(map(len, self.cliques)))]
-        cliques = alone if how == "devices" else self.cliques
-        return make_tablets(self.g, self.training, cliques, placement=self.placement)
+        if how not in self._tablets:
+            alone = [[device] for device in range(sum(map(len, self.cliques)))]
+            cliques = alone if how == "devices" else self.cliques
+            self._tablets[how] = make_tablets(
+                self.g, self.training, cliques, placement=self.placement
+            )
+        return self._tablets[how]
 
-    @cache  # noqa: B019
     def epoch(self, how: str, number: int) -> Hotness:
         """Return what an epoch reads; "global": batches of all training vertices together."""
-        shuffle = "global" if how == "global" else "local"
-        tablets = self.tablets("cliques" if how == "global" else how)
-        batches = tablets.batches(
-            self.batch_size, epoch=number, seed=self.seed, shuffle=shuffle
-        )
-        return presample(self.g, batches, self.fanouts, seed=self.seed + number)
+        if (how, number) not in self._epochs:
+            shuffle = "global" if how == "global" else "local"
+            tablets = self.tablets("cliques" if how == "global" else how)
+            batches = tablets.batches(
+                self.batch_size, epoch=number, seed=self.seed, shuffle=shuffle
+            )
+            self._epochs[how, number] = presample(
+                self.g, batches, self.fanouts, seed=self.seed + number
+            )
+        return self._epochs[how, number]
 
     def reachable(self) -> Array:
         """Return what the training vertices of each device can reach in as many hops."""
@@ -218,8 +225,6 @@ def compare(
 
     for name in layouts:
         choice("layouts", name, LAYOUTS)
-    if alpha is not None and not 0 <= alpha <= 1:
-        raise OptionError(f"expected alpha from 0 to 1, got {alpha!r}; None plans it")
     room = Room(integer("budget", budget, 0), integer("dimension", dimension, 1), alpha, policy)
     if g._home.client.asynchronous:
         raise OptionError(

@@ -138,6 +138,7 @@ async def _sample_slot(ctx: Context, shard: Shard, seeds: Seeds) -> pd.DataFrame
     """List the edges that were drawn here, in users' ids."""
     shard, steps, _ = await walk(ctx, shard, seeds)
     ctx.stage = "output"
+    ctx.cores.release()
     counts = [np.diff(step.ends, prepend=0) for step in steps]
     pairs = list(zip(steps, counts, strict=True))
     batch = np.concatenate([np.repeat(step.batches, count) for step, count in pairs])
