@@ -223,10 +223,13 @@ class Plugin(WorkerPlugin):
         return None if seat is None or seat.recorder is None else seat.recorder.latest
 
     def busy(self, run: str) -> list[str] | None:
-        """Say what this worker does instead of taking part in a run; None if it does."""
+        """Say what all threads of this worker do instead of a run; None if it takes part."""
         if run in self.seats:
             return None
-        keys = [str(task.key) for task in self.worker.state.executing]
+        state = self.worker.state
+        if len(state.executing) < state.nthreads:
+            return []
+        keys = [str(task.key) for task in state.executing]
         return [key for key in keys if not key.startswith(f"dgraph-{run}")]
 
     def abort(self, run: str, reason: str) -> bool:

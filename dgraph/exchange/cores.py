@@ -80,13 +80,14 @@ class Cores:
         self.mine = list(mine)
         self._lock = threading.Lock()
         self._before: dict[int, set[int]] = {}  # where threads were allowed to run
+        self._is_over = False
 
     @contextlib.contextmanager
     def hold(self, thread: int) -> Iterator[None]:
         """Keep the calling thread, the `thread`-th of the run, on its core."""
         me = threading.get_native_id()
-        if thread < len(self.mine):
-            with self._lock, contextlib.suppress(OSError):
+        with self._lock, contextlib.suppress(OSError):
+            if thread < len(self.mine) and not self._is_over:
                 before = os.sched_getaffinity(me)
                 os.sched_setaffinity(me, {self.mine[thread]})
                 self._before[me] = before
@@ -97,7 +98,10 @@ class Cores:
 
     def release(self) -> None:
         """Let all threads go where they like; any of them may say so, and more than once."""
-        self._let_go(list(self._before))
+        with self._lock:
+            self._is_over = True
+            threads = list(self._before)
+        self._let_go(threads)
 
     def _let_go(self, threads: Sequence[int]) -> None:
         with self._lock:

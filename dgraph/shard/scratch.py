@@ -63,7 +63,11 @@ def _fresh(length: int, dtype: np.dtype[Any]) -> Array:
     size = length * dtype.itemsize
     if size < LEAST or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.empty(length, dtype)
-    block = mmap.mmap(-1, -(-size // PAGE) * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    whole = -(-size // PAGE) * PAGE
+    try:
+        block = mmap.mmap(-1, whole, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"unable to allocate {whole} bytes: {error}") from error
     with contextlib.suppress(OSError):  # a kernel that was built without them
         block.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(block, dtype, length)
