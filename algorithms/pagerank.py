@@ -17,8 +17,8 @@ owner before it goes on: a second superstep, with a message a piece.
 
 An iteration may begin anywhere; only its last rounds decide how near the end it is. So if the
 user gives a tolerance, all arcs weigh the same and vertices are many, shares have 32 bits as
-long as ranks change by more than `COARSE` and `NEAR` tolerances. The rounds from there on, at
-least one, are exact. Shares of half the size are half the bytes to send, and more of them fit
+long as ranks change by more than `COARSE` and `NEAR` tolerances, and less from round to round,
+as only rounding can prevent. The rounds from there on, at least one, are exact. Shares of half the size are half the bytes to send, and more of them fit
 the caches: a round takes a sixth less.
 
 Encodings: `shares` over the local ids: float64 with weights, and the term of every arc is
@@ -138,7 +138,7 @@ async def pagerank_slot(
     coarse = near < 1 and shard.num_vertices >= MANY
     grid, shares, following = _no_shares(ctx, shard, weights, coarse)
     dangling, spilled = share_all(s, weights, shares, grid)
-    converged, round_, exact_from, change = False, 0, 0, 0
+    converged, round_, exact_from, change, before = False, 0, 0, 0, math.inf
     while round_ < max_iter:
         ballot = change, dangling, spilled, faint
         await ctx.broadcast(shard, shares, vote=ballot, stays=True)
@@ -148,7 +148,7 @@ async def pagerank_slot(
                 "expected weights whose sum at a vertex is 0 or at least 5.6e-309, got less at "
                 f"{all_faint} vertices; multiply them all by a number"
             )
-        if coarse and (spilled or (round_ and change / GRID < near)):
+        if coarse and (spilled or (round_ and (change / GRID < near or change >= before))):
             coarse, exact_from = False, round_
             grid, shares, following = _no_shares(ctx, shard, weights)
             dangling, spilled = share_all(s, weights, shares, grid)
@@ -158,7 +158,7 @@ async def pagerank_slot(
             break
         if split is not None:
             await _add_pieces(ctx, shard, split, weighted, shares, extra)
-        total = dangling / GRID
+        total, before = dangling / GRID, change if round_ else math.inf
         change, dangling, spilled = pull(
             rows, weights, alpha, total, shares, heavy, extra, s, following, grid
         )

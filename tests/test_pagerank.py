@@ -110,6 +110,15 @@ def test_rounds_that_are_not_exact_change_only_where_it_begins(
 
 
 @pytest.mark.usefixtures("coarse")
+def test_rounds_that_are_not_exact_end_where_rounding_keeps_ranks_moving() -> None:
+    star = plain(np.array([0, 0]), np.array([1, 2]), vertices=np.arange(7))
+    found = rank(build(star, 1), 0.99, None, 5000, 1e-12)
+    exact, _ = oracles.pagerank(star, 0.99, None, 9000, 1e-15)
+    assert found.attrs["converged"]
+    np.testing.assert_allclose(found["rank"], exact, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("tol", [1e-3, 1e-9])
 def test_the_last_rounds_are_exact(tol: float) -> None:
     rng = np.random.default_rng(3)
