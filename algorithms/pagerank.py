@@ -17,9 +17,10 @@ owner before it goes on: a second superstep, with a message a piece.
 
 An iteration may begin anywhere; only its last rounds decide how near the end it is. So if the
 user gives a tolerance, all arcs weigh the same and vertices are many, shares have 32 bits as
-long as ranks change by more than `COARSE` and `NEAR` tolerances, and less from round to round,
-as only rounding can prevent. The rounds from there on, at least one, are exact. Shares of half the size are half the bytes to send, and more of them fit
-the caches: a round takes a sixth less.
+long as ranks change by more than `COARSE` and `NEAR` tolerances, and by less in every round,
+which only rounding can prevent. The rounds from there on, at least one, are exact. Shares of
+half the size are half the bytes to send, and more of them fit the caches: a round takes a sixth
+less.
 
 Encodings: `shares` over the local ids: float64 with weights, and the term of every arc is
 rounded; without, multiples of 2**-60 as int64, or of about 2**-26 / n as uint32 (if one is too
