@@ -22,6 +22,7 @@ from dgraph.vertices.ids import Ids, IntIds, StringIds
 
 __all__ = [
     "as_ids",
+    "as_list",
     "as_sources",
     "as_values",
     "choice",
@@ -267,17 +268,28 @@ def as_sources(source: Any, dtype: str) -> Ids:
     dgraph.errors.VertexNotFoundError: expected a vertex of the graph, whose ids are int64, \
 got '7'
     """
-    for conversion in ("compute", "to_pylist", "as_py"):  # of Dask; of an Arrow array or scalar
-        if hasattr(source, conversion):
-            source = getattr(source, conversion)()
-    if isinstance(source, np.ndarray):
-        source = source.tolist()  # of no dimension: a scalar
-    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
-        source = [source]
-    named = dict.fromkeys(_vertices(source, dtype))
+    named = dict.fromkeys(_vertices(as_list(source), dtype))
     if not named:
         raise OptionError("expected at least one source, got an empty list")
     return _ids(list(named), dtype)
+
+
+def as_list(some: Any) -> list[Any]:
+    """Return what a user named, one or many, as a list.
+
+    Examples
+    --------
+    >>> as_list(7), as_list("ab"), as_list(np.array([7, 8]))
+    ([7], ['ab'], [7, 8])
+    """
+    for conversion in ("compute", "to_pylist", "as_py"):  # of Dask; of an Arrow array or scalar
+        if hasattr(some, conversion):
+            some = getattr(some, conversion)()
+    if isinstance(some, np.ndarray):
+        some = some.tolist()  # of no dimension: a scalar
+    return (
+        [some] if isinstance(some, str | bytes) or not isinstance(some, Iterable) else [*some]
+    )
 
 
 def as_ids(named: Iterable[Any], dtype: str) -> Ids:

@@ -525,3 +525,19 @@ def test_tensors_share_the_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["edge_index"].tolist() == [[1], [0]]
     assert found["x"] is batch.features
     assert found["batch_size"] == 1
+
+
+def test_seeds_come_in_any_form(client: Client, g: dg.Graph) -> None:
+    import dask.array as da
+    import pyarrow as pa
+
+    def drawn(seeds: Any, fanouts: Any = (3,)) -> Any:
+        return client.compute(dg.gnn.sample_neighbors(g, seeds, fanouts)).result()
+
+    wanted, array = drawn([3]), np.array([3])
+    with client.as_current():
+        for seeds in (3, np.array(3), array, pa.scalar(3), pa.array([3]), da.from_array(array)):
+            pd.testing.assert_frame_equal(drawn(seeds), wanted)
+    pd.testing.assert_frame_equal(drawn([3], 3), wanted)
+    with pytest.raises(OptionError, match="expected fanouts of at least 1"):
+        drawn([3], 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from dgraph.arguments import as_ids, integer
+from dgraph.arguments import as_ids, as_list, integer
 from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.engine.translate import ids_of_locals
@@ -114,7 +114,7 @@ def as_seeds(
     ------
     OptionError, VertexNotFoundError
     """
-    listed = list(seeds)
+    listed = as_list(seeds)
     if listed and all(_is_batch(some) for some in listed):
         sizes = [len(some) for some in listed]
         listed = [vertex for some in listed for vertex in some]
@@ -122,10 +122,10 @@ def as_seeds(
     else:
         most = len(listed) if batch_size is None else integer("batch_size", batch_size, 1)
         batches = np.arange(len(listed)) // max(most, 1)
-    wanted = tuple(integer("fanouts", fanout, -1) for fanout in fanouts)
+    wanted = tuple(integer("fanouts", fanout, -1) for fanout in as_list(fanouts))
     if not wanted or 0 in wanted:
         raise OptionError(
-            f"expected fanouts of at least 1, or -1 for all neighbours, got {list(fanouts)!r}"
+            f"expected fanouts of at least 1, or -1 for all neighbours, got {fanouts!r}"
         )
     return Seeds(as_ids(listed, g.id_dtype), batches, wanted, integer("seed", seed, 0))
 
