@@ -182,8 +182,8 @@ def run_vertex_program(
     Deterministic, whatever the slots and the placement, if the program treats every entry of
     its arrays by itself. Each parallel edge is an edge, and so is a loop.
 
-    Where a run fills its host, its threads keep to a core each (``dgraph.pin``), and so would
-    those that a library starts in a superstep: start them before, or set it to False.
+    Where processes of a run fill a host, threads keep to a core each (``dgraph.pin``), and so
+    would those that a library starts in a superstep: start them before, or set it to False.
 
     Examples
     --------

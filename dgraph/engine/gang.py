@@ -159,7 +159,7 @@ class _Gang:
         if not options.pin or self.spec.holds == "chunks":
             return Cores()
         here = [(them.host, them.threads) for them in members]
-        return Cores(own_cores(here, self.me, allowed_cores()))
+        return Cores(own_cores(here, self.me, allowed_cores(), self.number))
 
     def _start_the_clock(self) -> None:
         """Do so once all members are there, and their event loops idle.

@@ -1,11 +1,12 @@
-"""A core for each thread of a run, where the slots of a host are as many as its cores.
+"""A core for each thread of a run, where its processes have as many threads as the host cores.
 
 A thread that waits for the others of a superstep and is woken may come to stand behind one that
 still computes while the core beside it is free: the scheduler looks for the core where its data
 lie. Each time all slots wait for it. So the threads keep to their cores, but only
 
-- where the run fills the host: elsewhere a free core is found soon, and a second run or other
-  work of the cluster must not be pressed onto the same few cores;
+- where several processes of the run fill the host: elsewhere a free core is found soon, and a
+  second run or other work of the cluster must not be pressed onto the same few cores; each run
+  begins with another core;
 - while vertices and edges are worked on: threads that a library starts (Arrow's, when columns
   are made) would keep to the core of the thread that started them.
 
@@ -35,8 +36,10 @@ def allowed_cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-def own_cores(members: Sequence[tuple[str, int]], me: int, allowed: Sequence[int]) -> list[int]:
-    """Return the cores of a member's threads; none unless the run has as many as the host.
+def own_cores(
+    members: Sequence[tuple[str, int]], me: int, allowed: Sequence[int], first: int = 0
+) -> list[int]:
+    """Return the cores of a member's threads, none where they may go where they like.
 
     Parameters
     ----------
@@ -45,17 +48,21 @@ def own_cores(members: Sequence[tuple[str, int]], me: int, allowed: Sequence[int
     me : int
     allowed : sequence of int
         The cores of the host, the same for all there.
+    first : int
+        Which of them is the first thread's, counted round and round.
 
     Examples
     --------
-    >>> own_cores([("h", 1), ("h", 1)], 1, [4, 6]), own_cores([("h", 1), ("h", 1)], 1, [4])
-    ([6], [])
+    >>> pair = [("h", 1), ("h", 1)]
+    >>> own_cores(pair, 1, [4, 6]), own_cores(pair, 1, [4, 6], 1), own_cores(pair, 1, [4])
+    ([6], [4], [])
     """
-    mine = members[me][0]
+    mine, count = members[me][0], len(allowed)
     ends = list(accumulate(threads * (host == mine) for host, threads in members))
-    if ends[-1] != len(allowed):
+    is_alone = [host for host, _ in members].count(mine) == 1
+    if is_alone or ends[-1] != count:
         return []
-    return list(allowed[ends[me] - members[me][1] : ends[me]])
+    return [allowed[(first + at) % count] for at in range(ends[me] - members[me][1], ends[me])]
 
 
 class Cores:
