@@ -214,3 +214,11 @@ def test_an_extrapolation_is_the_power_law_of_its_points() -> None:
 def test_errors_say_what_was_expected(make: Any) -> None:
     with pytest.raises(OptionError, match="expected"):
         make()
+
+
+def test_contention_refuses_what_the_topology_does_not_have() -> None:
+    tree = Topology.from_fanouts([2, 2])
+    with pytest.raises(OptionError, match="expected slots below 4, got more"):
+        contention(tree, [Traffic.of([0], [9], [4])], "cloud")
+    with pytest.raises(OptionError, match="expected a machine of 2 levels, got 1"):
+        contention(tree, [Traffic.of([0], [3], [4])], Machine((0,), (0,), (0,), (0,)))

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dgraph.errors import OptionError
 from dgraph.topology.cost import CostModel
-from dgraph.topology.simulate import Machine, Traffic
+from dgraph.topology.simulate import Machine, Traffic, check_slots, machine_for
 from dgraph.topology.tree import Topology
 
 if TYPE_CHECKING:
@@ -48,6 +47,11 @@ def contention(
         "down"; frames; bytes; busy: seconds in which something passes; waited: seconds for
         which frames waited, all together. Both are simulated.
 
+    Raises
+    ------
+    OptionError
+        If the machine has too few levels, or a slot is not in the topology.
+
     Examples
     --------
     >>> tree = Topology.from_fanouts([2, 2])
@@ -58,14 +62,7 @@ def contention(
     """
     import pandas as pd
 
-    if isinstance(machine, str):
-        machine = Machine.preset(machine, topology.height)
-    elif isinstance(machine, CostModel):
-        machine = Machine.of(machine, topology)
-    if len(machine.link) <= topology.height:
-        raise OptionError(
-            f"expected a machine of {topology.height + 1} levels, got {len(machine.link)}"
-        )
+    machine = machine_for(topology, machine)
     parts = [
         _load(topology, number, traffic, height, machine.link[height])
         for number, traffic in enumerate(stages)
@@ -81,6 +78,7 @@ def _load(
     """Return the rows of the links from the level below to this height."""
     import pandas as pd
 
+    check_slots(topology, traffic)
     domain = topology.domain_of(height - 1)
     links = np.unique(domain)
     climbs = (topology.level(traffic.source, traffic.target) >= height) & (traffic.frames > 0)

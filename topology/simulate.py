@@ -259,14 +259,7 @@ def simulate(
     >>> gathered.bottlenecks[0].kind, str(gathered)
     ('up', '0.021 s (simulated) in 1 stages')
     """
-    if isinstance(machine, str):
-        machine = Machine.preset(machine, topology.height)
-    elif isinstance(machine, CostModel):
-        machine = Machine.of(machine, topology)
-    if len(machine.latency) <= topology.height:
-        raise OptionError(
-            f"expected a machine of {topology.height + 1} levels, got {len(machine.latency)}"
-        )
+    machine = machine_for(topology, machine)
     times, waits = [], []
     for traffic in stages:
         seconds, wait = _stage(topology, traffic, machine)
@@ -275,10 +268,35 @@ def simulate(
     return Simulated(float(sum(times)), tuple(times), tuple(waits))
 
 
-def _stage(topology: Topology, traffic: Traffic, machine: Machine) -> tuple[float, Bottleneck]:
+def machine_for(topology: Topology, machine: Machine | CostModel | str) -> Machine:
+    """Return a machine, also one that is told by its name or its costs, that has all levels.
+
+    Raises
+    ------
+    OptionError
+        If it has too few.
+    """
+    if isinstance(machine, str):
+        machine = Machine.preset(machine, topology.height)
+    elif isinstance(machine, CostModel):
+        machine = Machine.of(machine, topology)
+    if len(machine.latency) <= topology.height:
+        raise OptionError(
+            f"expected a machine of {topology.height + 1} levels, got {len(machine.latency)}"
+        )
+    return machine
+
+
+def check_slots(topology: Topology, traffic: Traffic) -> None:
+    """Raise OptionError if a slot of the traffic is not in the topology."""
     source, target = traffic.source, traffic.target
     if len(source) and max(source.max(), target.max()) >= topology.slots:
         raise OptionError(f"expected slots below {topology.slots}, got more")
+
+
+def _stage(topology: Topology, traffic: Traffic, machine: Machine) -> tuple[float, Bottleneck]:
+    check_slots(topology, traffic)
+    source, target = traffic.source, traffic.target
     moves = (source != target) & (traffic.frames > 0)
     if not moves.any():
         return 0.0, Bottleneck("nothing", 0, 0, 0.0)
