@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dgraph as dg
@@ -270,6 +270,7 @@ def test_auto_prices_chunk_as_its_figures_say(
 
     with mock.patch.object(auto_module, "_sampled", watch):
         dg.from_edges(frame, placement=OFTEN, **options).close()
+    assume(counted)  # it was worth a look
     with dg.from_edges(frame, placement="chunk", **options) as g:
         assert {tuple(some[1:].tolist()) for some in counted} <= {g.placement.figures().cut}
 
