@@ -12,9 +12,9 @@ Between slots::
     1  The label of a tree is the smallest order among its masters: no other slot has it.
     2  Masters tell their proxies their labels. A proxy in a tree here whose master is in a tree
        there joins two labels; the owner is told so as well (one reduce).
-    3  The slots merge what is joined along a binary tree, keeping a star a component: half of
-       the slots send theirs to the other half, and so on, until slot 0 has everything, and on
-       the way back every slot hears the final label of each label that it sent.
+    3  The slots merge what is joined along a binary tree, by union-find over labels: half of
+       the slots send what they joined to the other half, and so on, until slot 0 has
+       everything, and on the way back every slot hears the final label of each that it sent.
 
 An edge is left out only if both ends are in the largest tree of their slots. So slot 0 looks
 whether all these trees have ended in one component; if they have not (a graph whose largest
@@ -43,7 +43,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.algorithms._stars import Star, look_up, star
+from dgraph.algorithms._forest import Forest
 from dgraph.algorithms.strong_components import strong_components_slot
 from dgraph.arguments import choice
 from dgraph.engine.columns import Column, Orders
@@ -78,12 +78,12 @@ async def connected_components_slot(ctx: Context, shard: Shard) -> dict[str, Col
         label_trees(parent, shard.order, labels)
         trees, others = await _joined_trees(ctx, shard, parent, labels)
         skipped = labels[[] if largest < 0 else [largest]]
-        final, apart = await _merge(ctx, star(labels[trees], others), skipped)
+        final, apart = await _merge(ctx, labels[trees], others, skipped)
         if not apart:
             break
         largest = -1
         _link_rest(parent, shard, largest)
-    labels[trees] = look_up(final, labels[trees])
+    labels[trees] = final
     spread(parent, labels, shard.masters)
     return {"component": Orders(labels[: shard.masters])}
 
@@ -130,42 +130,52 @@ async def _joined_trees(
     return np.append(trees, parent[masters]), np.append(labels[proxies], others)
 
 
-async def _merge(ctx: Context, own: Star, skipped: Array) -> tuple[Star, bool]:
-    """Merge the stars of all slots along a binary tree.
+async def _merge(ctx: Context, own: Array, others: Array, skipped: Array) -> tuple[Array, bool]:
+    """Merge what all slots have joined along a binary tree.
 
     Parameters
     ----------
-    own : pair of arrays
-        The star of this slot; see :func:`star`.
+    own, others : arrays of the same length
+        Labels of trees here, and beside each a label that it is joined to.
     skipped : array of length 0 or 1
         The label of the tree inside which this slot has left out edges.
 
     Returns
     -------
-    final : pair of arrays
-        The labels that this slot has joined, and beside each the final one.
+    final : array
+        Beside each label in `own` the final one.
     apart : bool
         Whether the skipped trees have ended in more than one component.
     """
     ctx.stage = "merge"
-    heard: dict[int, Star] = {}
+    forest, heard = Forest(own.dtype), dict[int, Array]()
     steps = [1 << height for height in range((ctx.slots - 1).bit_length())]
+    hears = ctx.slot % 2 == 0
+    told = own, others
+    if hears:
+        forest.join(own, others)
     for step in steps:
         sends = ctx.slot % (2 * step) == step
-        came = await _hand(ctx, ctx.slot - step, (*own, skipped) if sends else None)
-        for child, (labels, joined_to, others) in came:
-            heard[child] = labels, joined_to
-            own = star(np.append(own[0], labels), np.append(own[1], joined_to))
-            skipped = np.append(skipped, others)
+        if sends and hears:
+            told = forest.star()
+        for child, (labels, joined_to, more) in await _hand(
+            ctx, ctx.slot - step, (*told, skipped) if sends else None
+        ):
+            heard[child] = labels
+            forest.join(labels, joined_to)
+            skipped = np.append(skipped, more)
     # what slot 0 has now is final
-    apart = ctx.slot == 0 and np.unique(look_up(own, skipped)).size > 1
+    apart = ctx.slot == 0 and np.unique(forest.smallest(skipped)).size > 1
     for step in reversed(steps):
         child = ctx.slot + step
-        answer = (look_up(own, heard[child][1]),) if child in heard else None
+        answer = (forest.smallest(heard[child]),) if child in heard else None
         for _, (final,) in await _hand(ctx, child, answer, vote=[apart]):
-            own = np.concatenate(own), np.tile(final, 2)
+            if hears:
+                forest.join(told[0], final)
+            else:
+                own = final
         apart = bool(ctx.vote[0])
-    return own, bool(apart)
+    return forest.smallest(own) if hears else own, bool(apart)
 
 
 async def _hand(

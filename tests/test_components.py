@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph.algorithms.connected_components as module
-from dgraph.algorithms._stars import look_up, star
+from dgraph.algorithms._forest import Forest
 from dgraph.algorithms.connected_components import connected_components_slot
 from tests import oracles
 from tests.harness import Steps, frame_of
@@ -30,20 +30,23 @@ def expected(graph: PlainGraph) -> pd.DataFrame:
     )
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))), st.booleans())
-def test_stars_point_to_the_smallest_label_that_is_joined(
-    pairs: list[tuple[int, int]], far: bool
+@given(st.lists(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)))), st.booleans())
+def test_the_smallest_label_of_a_tree_is_its_root(
+    batches: list[list[tuple[int, int]]], far: bool
 ) -> None:
-    spread = 2**40 // 41 if far else 1  # labels of the same hash are as good
-    left, right = np.array(pairs, np.int64).reshape(-1, 2).T * spread
-    joined = nx.Graph(zip(left.tolist(), right.tolist(), strict=True))
+    spread = 2**44 if far else 1  # labels of the same hash are as good
+    forest, joined = Forest(np.int64), nx.Graph()
+    for pairs in batches:
+        left, right = np.array(pairs, np.int64).reshape(-1, 2).T * spread
+        forest.join(left, right)
+        joined.add_edges_from(zip(left.tolist(), right.tolist(), strict=True))
     smallest = {v: min(some) for some in nx.connected_components(joined) for v in some}
-    labels, roots = star(left, right)
+    labels, roots = forest.star()
     assert dict(zip(labels.tolist(), roots.tolist(), strict=True)) == {
         label: root for label, root in smallest.items() if label != root
     }
-    asked = np.arange(42) * spread
-    told = look_up((labels, roots), asked)
+    asked = np.arange(100) * spread
+    told = forest.smallest(asked)
     assert told.tolist() == [smallest.get(label, label) for label in asked.tolist()]
 
 
