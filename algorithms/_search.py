@@ -226,10 +226,10 @@ def look_at_first(front, following, depth, s, first):  # type: ignore[no-untyped
         if unseen == _ALL:  # the processor need not guess: nothing depends on what is found
             for bit in range(np.uint64(64)):
                 u = np.uint64(first[base + bit])
-                hit = (front[u >> _SIX] >> (u & _LOW)) & _ONE
-                new |= hit << bit
-                level[base + bit] = depth if hit else -1
-                parent[base + bit] = u if hit else -1
+                new |= ((front[u >> _SIX] >> (u & _LOW)) & _ONE) << bit
+            for bit in range(np.uint64(64)):  # of those that are not found it means nothing
+                level[base + bit] = depth
+                parent[base + bit] = first[base + bit]
         else:
             rest = unseen
             while rest:

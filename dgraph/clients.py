@@ -108,6 +108,7 @@ def _embedded() -> Client:
             worker_dashboard_address=LOCAL,
             set_as_default=True,
         )
+    logging.getLogger("distributed.scheduler").addFilter(_is_not_late)
     atexit.register(_close_silently, client)
     notify(
         Note(
@@ -116,6 +117,14 @@ def _embedded() -> Client:
         )
     )
     return client
+
+
+def _is_not_late(record: logging.LogRecord) -> bool:
+    """Tell whether a record is of use: not that a result is not kept, for Python ends.
+
+    Whoever asks for one in the last line of a script does so while Python shuts its pools.
+    """
+    return not record.getMessage().startswith("cannot schedule new futures after")
 
 
 def _close_silently(client: Client) -> None:

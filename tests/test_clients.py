@@ -222,6 +222,20 @@ def slowly(part: pd.DataFrame, folder: str) -> pd.DataFrame:
     return part
 
 
+def test_a_script_that_ends_with_a_call_ends_silently() -> None:
+    found = run_python("""
+        import threading, time
+        threading._register_atexit(time.sleep, 0.5)  # when Python's pools are shut
+        import numpy as np
+        import dgraph as dg
+        g = dg.from_edges(np.array([[1, 2], [2, 3]]), slots=2)
+        late = g._home.client.submit(len, "late")
+        g._home.client.loop.add_callback(time.sleep, 0.2)
+    """)
+    assert found.returncode == 0
+    assert "cannot schedule" not in found.stderr
+
+
 def test_ctrl_c_ends_the_build_and_the_cluster_stays_usable(tmp_path: Path) -> None:
     program = """
         import sys, time, pathlib
