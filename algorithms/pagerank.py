@@ -241,9 +241,12 @@ def give(share, weights, shares, v, grid):  # type: ignore[no-untyped-def]
 @nb.njit(nogil=True, cache=True)
 def pull_pieces(rows, weights, shares, sums):  # type: ignore[no-untyped-def]
     """Sum what comes along the arcs of each piece of a row."""
+    offsets, targets = rows.offsets, rows.targets  # variables: see `pull`
     for piece in range(sums.size):
-        for j in range(rows.offsets[piece], rows.offsets[piece + 1]):
-            sums[piece] += term(rows.targets, weights, shares, j)
+        total = 0
+        for j in range(offsets[piece], offsets[piece + 1]):
+            total += term(targets, weights, shares, j)
+        sums[piece] = total
 
 
 @nb.njit(nogil=True, cache=True)

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.placement import ablation, figures, layouts, rhizomes
+from benchmarks.placement import ablation, autos, layouts, rhizomes
 from benchmarks.placement.__main__ import main
 from benchmarks.placement.ablation import PLACEMENTS, ROUTINGS
 
 NAMES = ("hash", "hierarchy", layouts.RHIZOMES)
 ALGORITHMS = ("bfs", "connected_components")
-ASKED = ["--scale", "6", "--slots", "8", "--leaves", "640", "--turns", "1"]
+ASKED = ["--scale", "6", "--slots", "8", "--leaves", "640", "--turns", "1", "--sides", "12"]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("placement")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(layouts, "_NAMES", NAMES)
-        patch.setattr(figures, "ALGORITHMS", ("bfs",))
+        patch.setattr(autos, "ALGORITHMS", ("bfs",))
         patch.setattr(ablation, "ALGORITHMS", ALGORITHMS)
         patch.setattr(rhizomes, "MOST", (1, 8))
         patch.setattr(rhizomes, "DOMAINS", (1, 2))
@@ -42,6 +42,7 @@ def test_every_figure_is_printed_written_and_drawn(outcome: dict[str, Any]) -> N
         *("yh3_teps_kronecker", "yh3_teps_planted", "yh4_preprocessing"),
         *("yh5_real_karate_club", "yh5_real_les_miserables", "star", "star_wall"),
         *("rh3_speed_up", "rh4_links", "rh4_histogram", "rh5_scaling", "auto"),
+        "quality",
         *("ablation_kronecker", "ablation_gains_kronecker"),
         *("ablation_planted", "ablation_gains_planted"),
     ]
@@ -128,6 +129,16 @@ def test_auto_is_degree_where_there_are_two_levels(outcome: dict[str, Any]) -> N
     assert flat["runs"].tolist() == [1.0] * len(flat)
     deep = table[table["levels"] == 3]
     assert (deep["of_bytes"] <= 1.1).all()
+    assert (table["low"] <= table["with build"]).all()
+    assert (table["with build"] <= table["high"]).all()
+
+
+@pytest.mark.limit(280)
+def test_hierarchy_beside_metis(outcome: dict[str, Any]) -> None:
+    table = outcome["tables"]["quality"].set_index("graph")
+    assert list(table.index) == ["planted", "grid 12", "karate_club", "les_miserables"]
+    assert (table["fullest"] <= table["most"]).all()
+    assert (table["/hash"] < 1).all()
 
 
 def test_the_command_says_what_it_does_not_know() -> None:

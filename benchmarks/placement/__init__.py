@@ -10,6 +10,7 @@ star            rhizomes on a star: messages, the hub's own work, wall time
 rhizomes        Rhizomes, Fig. 3: speed-up by rhizome_max
 contention      Rhizomes, Fig. 4: a histogram of the messages of each link
 scaling         Rhizomes, Fig. 5: the busiest slot by slots
+quality         "hierarchy" beside METIS, hash, and a build with "degree"
 ablation        placement x routing x combining, each one's own gain
 auto            placement "auto" beside "degree", with the build and without
 ==============  ============================================================================

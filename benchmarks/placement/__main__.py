@@ -9,11 +9,13 @@ import click
 from benchmarks.__main__ import machine
 from benchmarks.command import names_of, numbers, show
 from benchmarks.placement.ablation import ablation
+from benchmarks.placement.autos import auto
 from benchmarks.placement.figures import FIGURES, Asked, Bench
+from benchmarks.placement.quality import quality
 
 __all__ = ["main"]
 
-ALL = {**FIGURES, "ablation": ablation}
+ALL = {**FIGURES, "auto": auto, "quality": quality, "ablation": ablation}
 
 
 @click.command()
@@ -26,10 +28,17 @@ ALL = {**FIGURES, "ablation": ablation}
     default="16,64",
     callback=numbers,
     show_default=True,
-    help="Virtual slots of teps; 256 take some minutes.",
+    help="Virtual slots of teps; 256 take a few minutes.",
 )
 @click.option("--real", multiple=True, help="A file of edges; default: two of networkx's own.")
 @click.option("--leaves", default=1 << 16, show_default=True, help="Of the star.")
+@click.option(
+    "--sides",
+    default="300",
+    callback=numbers,
+    show_default=True,
+    help="Of the grids of quality.",
+)
 @click.option("--turns", default=3, show_default=True, help="Runs behind each measured time.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write CSV, JSON, plots there.")
 def main(
@@ -38,13 +47,14 @@ def main(
     slots: tuple[int, ...],
     real: tuple[str, ...],
     leaves: int,
+    sides: tuple[int, ...],
     turns: int,
     out: Path | None,
 ) -> None:
     """Show what placements and rhizomes gain, in tables and plots."""
     about = machine()
     click.echo(", ".join(f"{name} {value}" for name, value in about.items()) + "\n")
-    asked = Asked(scale, slots, real, leaves, turns)
+    asked = Asked(scale, slots, real, leaves, turns, sides)
     bench = Bench(asked, lambda text: click.echo(f"... {text}", err=True))
     show(ALL, names, bench, out)
 

@@ -7,7 +7,6 @@ a described machine, and say so; seconds of builds and of computation are measur
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -23,11 +22,11 @@ from benchmarks.hierarchy.lab import Lab, Setting, in_process
 from benchmarks.hierarchy.tables import Plot, Table
 from benchmarks.hierarchy.watched import Watched
 from benchmarks.placement import rhizomes
-from benchmarks.placement.inputs import grid, kronecker, planted
+from benchmarks.placement.inputs import kronecker, planted
 from benchmarks.placement.layouts import layouts
 from dgraph.topology import Topology
 
-__all__ = ["FIGURES", "OF_BYTES", "TREE", "Asked", "Bench", "measured"]
+__all__ = ["DEEP", "FIGURES", "MACHINE", "OF_BYTES", "TREE", "Asked", "Bench", "measured"]
 
 #: Of the machine on which the traffic is simulated.
 MACHINE = "tianhe"
@@ -41,12 +40,6 @@ OUTSIDE, NEIGHBOURS = 0.05, 16
 #: What the column says.
 OF_BYTES = "of_bytes: the same of bytes alone, which the time tends to where graphs are large;"
 
-#: Algorithms with which "auto" is tried.
-ALGORITHMS = ("bfs", "sssp", "connected_components", "pagerank", "cdlp")
-
-#: How far behind "degree" placement "auto" may be.
-BEHIND = 1.05
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -57,6 +50,7 @@ class Asked:
     real: tuple[str, ...] = ()
     leaves: int = 1 << 16
     turns: int = 3
+    sides: tuple[int, ...] = (300,)
 
 
 @dataclass
@@ -123,18 +117,21 @@ def teps(bench: Bench) -> Iterator[Table]:
     """YH-Light, Fig. 3: edges traversed per second by placement and slots."""
     rows: list[dict[str, Any]] = []
     for graph, edges in bench.graphs.items():
+        with bench.lab(edges, tree_of(1), {}) as lab:
+            source, reached = lab.source, lab.reached  # the same however it is laid out
         for slots in bench.asked.slots:
             tree = tree_of(slots)
             setting = Setting.of(MACHINE, tree.height)
             for name, options in layouts().items():
                 bench.say(f"{graph}: {name} on {slots} slots")
                 with bench.lab(edges, tree, options) as lab:
+                    lab.source = source
                     figures = lab.graph.placement.figures()
                     row: dict[str, Any] = {"graph": graph, "slots": slots, "placement": name}
                     row |= _run(lab, "bfs", setting)
                     row["edge_balance"] = figures.edge_balance
-                    row["teps"] = lab.reached / row["simulated"]
-                    row["teps of_bytes"] = lab.reached / row["of_bytes"]
+                    row["teps"] = reached / row["simulated"]
+                    row["teps of_bytes"] = reached / row["of_bytes"]
                 rows.append(row)
     notes = [
         f"simulated: frames on the links of {MACHINE}, routed as auto does;",
@@ -282,62 +279,6 @@ def scaling(bench: Bench) -> Iterator[Table]:
     yield Table("rh5_scaling", "the busiest slot by slots", rows, notes, plot)
 
 
-def auto(bench: Bench) -> Iterator[Table]:
-    """Whether "auto" is ever far behind "degree", and with the build."""
-    side = max(4, round(2 ** (bench.asked.scale / 2)))
-    rows: list[dict[str, Any]] = []
-    for graph, edges in {**bench.graphs, "grid": grid(side)}.items():
-        for tree, levels in ((TREE, 2), (DEEP, 3)):
-            bench.say(f"{graph}: auto on {levels} levels")
-            setting = Setting.of(MACHINE, tree.height)
-            rows += _beside(bench, edges, setting, tree, {"graph": graph, "levels": levels})
-    worst = max(row["runs"] for row in rows)
-    slow = max(row["with build"] for row in rows)
-    notes = [
-        "with auto over with degree. runs, of_bytes: simulated; with build: build (measured) "
-        "and run;",
-        OF_BYTES,
-        f"at most {BEHIND} was to be reached: runs {worst:.3f}, with the build {slow:.3f}",
-    ]
-    yield Table("auto", "auto beside degree", rows, notes)
-
-
-def _beside(
-    bench: Bench, edges: Any, setting: Setting, tree: Topology, about: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for each algorithm: "auto" over "degree"."""
-    runs: dict[tuple[str, str], dict[str, Any]] = {}
-    builds: dict[str, list[float]] = {"degree": [], "auto": []}
-    ways = {"degree": "degree", "auto": dg.placement.Auto(cost=setting.cost)}
-    for turn in range(bench.asked.turns):
-        for name in ways if turn % 2 else reversed(ways):
-            seconds = builds[name]
-            with bench.lab(edges, tree, {"placement": ways[name]}) as lab:
-                report = lab.graph.report
-                seconds.append(
-                    sum(report["seconds"][each] for each in ("inspect", "absorb", "build"))
-                )
-                if len(seconds) == 1:
-                    runs |= {(name, each): _run(lab, each, setting) for each in ALGORITHMS}
-                if name == "auto":
-                    chosen = str(lab.graph.placement)
-    # each beside the one that went just before: machines have better and worse seconds
-    pairs = zip(builds["auto"], builds["degree"], strict=True)
-    base = statistics.median(builds["degree"])
-    build = base * statistics.median(x / y for x, y in pairs)
-    for each in ALGORITHMS:
-        this, degree = runs["auto", each], runs["degree", each]
-        yield {
-            **about,
-            "algorithm": each,
-            "chosen": chosen,
-            "runs": this["simulated"] / degree["simulated"],
-            "of_bytes": this["of_bytes"] / max(degree["of_bytes"], 1e-12),
-            "build": build / base,
-            "with build": (build + this["simulated"]) / (base + degree["simulated"]),
-        }
-
-
 def _run(lab: Lab, algorithm: str, setting: Setting) -> dict[str, Any]:
     """Return what an algorithm sends, routed as auto does."""
     return measured(lab.run(algorithm, "auto", setting.cost).without_output(), setting)
@@ -351,5 +292,4 @@ FIGURES: dict[str, Callable[[Bench], Iterator[Table]]] = {
     "rhizomes": by_rhizomes,
     "contention": contention,
     "scaling": scaling,
-    "auto": auto,
 }

@@ -11,7 +11,7 @@ __all__ = ["FINE", "RHIZOMES", "Layout", "layouts"]
 Layout = Mapping[str, Any]
 
 #: How heavy vertices are split where bytes between domains count: each edge beside its end.
-FINE: Layout = {"rhizome_max": 64, "rhizome_allocation": "sources"}
+FINE: Layout = {"rhizome_max": 128, "rhizome_allocation": "sources"}
 
 #: What "hierarchy" is called with these.
 RHIZOMES = "hierarchy + rhizomes"
@@ -28,7 +28,7 @@ def layouts(*names: str) -> dict[str, Layout]:
     Examples
     --------
     >>> layouts("hierarchy + rhizomes")["hierarchy + rhizomes"]["rhizome_max"]
-    64
+    128
     """
     found: dict[str, Layout] = {}
     for name in names or _NAMES:

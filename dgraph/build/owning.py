@@ -98,16 +98,11 @@ async def own(
     owner = owner.astype(narrow)  # NumPy sorts 16 bits by counting
     by_owner = np.argsort(owner, kind="stable")
     ends = np.searchsorted(owner[by_owner], np.arange(ctx.slots + 1)).tolist()
-    groups = [by_owner[a:b] for a, b in pairwise(ends)]
     first = int(numbering.cuts[ctx.slot])
+    every = rank[by_owner], (by_owner + first).astype(rank.dtype), degree[by_owner]
     columns = [
-        (
-            rank[some],
-            (some + first).astype(rank.dtype),
-            degree[some],
-            *numbering.ids.take(some).to_columns(),
-        )
-        for some in groups
+        (*(some[a:b] for some in every), *numbering.ids.take(by_owner[a:b]).to_columns())
+        for a, b in pairwise(ends)
     ]
     masters, lay_out, replies = _settle(
         await ctx.alltoall(columns), numbering.ids.dtype, blocks
@@ -116,11 +111,11 @@ async def own(
     told = [some for some in came if some is not None]
     table = np.array([some[1] for some in told])
     seats = Seats.of(table[:, 0], table[:, 1], table[:, 2:])
+    local, sizes = np.concatenate([some[0] for some in told]), np.diff(ends)
     placed = np.empty(len(owner), rank.dtype)
     seat = np.empty(len(owner), seats.dtype)
-    for slot, (some, (local, _)) in enumerate(zip(groups, told, strict=True)):
-        placed[some] = seats.bases[slot] + local
-        seat[some] = seats.starts[slot] + local
+    placed[by_owner] = np.repeat(seats.bases[:-1], sizes) + local
+    seat[by_owner] = np.repeat(seats.starts[:-1], sizes) + local
     return masters, seats, seat, placed
 
 

@@ -76,10 +76,10 @@ async def rank_block(ctx: Context, degree: NDArray[np.int64], vertices: int) -> 
     """Return the rank of every vertex of this home's block."""
     values, which, counts = np.unique(degree, return_inverse=True, return_counts=True)
     came = await ctx.allgather(values, counts)
-    every = np.unique(np.concatenate([some[0] for some in came]))
+    every, at = np.unique(np.concatenate([some[0] for some in came]), return_inverse=True)
     counted = np.zeros((every.size, ctx.slots), np.int64)
-    for slot, (some, count) in enumerate(came):
-        counted[np.searchsorted(every, some), slot] = count
+    homes = np.repeat(np.arange(ctx.slots), [some[0].size for some in came])
+    counted[at, homes] = np.concatenate([some[1] for some in came])
     downward = counted[::-1].ravel()  # by degree, highest first, then by home
     start = (np.cumsum(downward) - downward).reshape(counted.shape)[::-1, ctx.slot]
     ranks = np.empty(degree.size, number_dtype(vertices))

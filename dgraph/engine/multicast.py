@@ -140,11 +140,14 @@ def grow(shard: Shard, strategy: Strategy) -> list[Columns | None]:
     came: dict[int, Edge] = {edge.there: edge for edge in edges}
     assert len(came) == len(edges), "two branches lead to one slot"
     told: list[Columns | None] = [None] * shard.slots
+    further: dict[int, list[Edge]] = {}
+    for edge in edges:
+        further.setdefault(edge.here, []).append(edge)
     for slot in {shard.slot, *came}:
         stage, sender, held = 0, slot, _members(shard, None)
         if slot != shard.slot:
             stage, sender, _, held = came[slot]
-        onward = [edge for edge in edges if edge.here == slot]
+        onward = further.get(slot, [])
         head = [stage, sender, count_bits(held), len(onward)]
         bitmaps = []
         for edge in onward:

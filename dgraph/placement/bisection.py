@@ -22,7 +22,7 @@ __all__ = ["halves", "split", "split_together"]
 Array = NDArray[Any]
 
 #: A graph of so many vertices is not contracted further; how many sides are tried on it.
-SMALL, TRIES = 96, 6
+SMALL, TRIES = 96, 24
 
 #: Passes of the improvement on every level.
 PASSES = 3

@@ -29,8 +29,9 @@ Array = NDArray[Any]
 #: Supersteps of one generation of hubs, and generations.
 ROUNDS, GENERATIONS = 48, 3
 
-#: A generation ends when no more than this share of those without a tree have joined one, or
-#: when no more than this share of all is left: they will follow their neighbours.
+#: A generation ends when no more than this share of those without a tree have joined one, and
+#: no more than in the superstep before (fronts of large trees begin small and grow), or when no
+#: more than this share of all is left: they will follow their neighbours.
 FEW, LAST = 1 / 8, 1 / 64
 
 #: So few slots each take their part of a tree's room, and do not ask who else wants it.
@@ -93,11 +94,14 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
         if not planted:
             break
         left -= planted
+        before = 0
         for _ in range(ROUNDS):
             joined = await _join(ctx, shard, links, trees, volume, 2 * vol_st)
             left -= joined
-            if joined <= FEW * (left + joined) or left <= LAST * joinable:
+            slows = joined <= before and joined <= FEW * (left + joined)
+            if slows or left <= LAST * joinable:
                 break
+            before = joined
         _first_around(links.offsets, links.targets, trees.tree, shard.rank, hubs)
     return trees
 

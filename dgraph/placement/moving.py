@@ -90,7 +90,7 @@ async def move(
     unit = np.rint(unit * 8)  # whole numbers: sums do not depend on sequence
     workers = [slot for slot, some in enumerate(np.diff(shard.bases)) if some]
     swap = swap and ctx.slots <= MOST_TO_SWAP
-    first, first_have, gained, wrong = slot_of.copy(), loads.have, 0, 0
+    first, first_have, gained, wrong, saved = slot_of.copy(), loads.have, 0, 0, 0
     active = np.ones(shard.masters, np.bool_)
     for turn in range(max(rounds, 1)):
         loose = shard.num_vertices - int(loads.have[0].sum())
@@ -118,7 +118,7 @@ async def move(
             first, first_have, gained, wrong = slot_of.copy(), loads.have, 0, 0
         if saved <= seen // ENOUGH and not (swap and turn < rounds // 2):
             break
-    if gained or swap:
+    if saved:  # something moved in the last superstep
         gained -= int((await ctx.allreduce([wrong]))[0])
     if gained < 0:
         slot_of[:] = first

@@ -53,8 +53,10 @@ class IntIds(Ids):
                 f"expected integer ids in one dimension, got {values.ndim} dimensions of "
                 f"{values.dtype}; convert the column to an integer dtype"
             )
-        native = values.dtype.newbyteorder("=")
-        self.values: Integers = np.require(values, native, ["C_CONTIGUOUS", "ALIGNED"])
+        flags, native = values.flags, values.dtype.newbyteorder("=")
+        if not (values.dtype.isnative and flags.c_contiguous and flags.aligned):
+            values = np.require(values, native, ["C_CONTIGUOUS", "ALIGNED"])
+        self.values: Integers = values
 
     @property
     def dtype(self) -> str:
