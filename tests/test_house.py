@@ -51,7 +51,7 @@ LAYERS = [
 ]
 
 #: What some users do not have or do not want to wait for.
-OPTIONAL = {"matplotlib", "mpi4py", "networkx", "polars", "pymetis", "torch"}
+OPTIONAL = {"matplotlib", "mpi4py", "networkx", "polars", "pymetis", "torch", "torch_geometric"}
 
 
 def find_modules() -> dict[str, Path]:

@@ -5,13 +5,16 @@
     * - `sample_neighbors`
       - the sampled neighbourhoods of batches of vertices
     * - `NeighborLoader`
-      - the batches of an epoch as NumPy arrays, prepared while the one before is used
+      - the batches of an epoch as NumPy arrays, or for torch, prepared while the one before is
+        used
     * - `make_tablets`
       - which device trains which vertices
     * - `presample`
       - how often each device reads each vertex
     * - `candidates`, `plan_cache`, `lay_out`
       - what is hot, how much of a cache is for topology, what each device caches
+    * - `FeatureCache`
+      - what a device caches, in front of where all features are
     * - `compare`, `hit_rates`, `traffic`, `predict`
       - what caches gain, beside those of other systems, counted
 
@@ -31,11 +34,13 @@ Examples
 True
 """
 
+from dgraph.gnn.batch import Batch
 from dgraph.gnn.cache import CachePlan, plan_cache
 from dgraph.gnn.candidates import candidates
+from dgraph.gnn.features import FeatureCache
 from dgraph.gnn.hotness import Hotness, presample
 from dgraph.gnn.layouts import LAYOUTS, Held, Room, lay_out
-from dgraph.gnn.loading import Batch, NeighborLoader
+from dgraph.gnn.loading import NeighborLoader
 from dgraph.gnn.measuring import compare, hit_rates, predict, traffic
 from dgraph.gnn.sampling import sample_neighbors
 from dgraph.gnn.tablets import Tablets, make_tablets
@@ -44,6 +49,7 @@ __all__ = [
     "LAYOUTS",
     "Batch",
     "CachePlan",
+    "FeatureCache",
     "Held",
     "Hotness",
     "NeighborLoader",

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgraph.arguments import integer, number
+from dgraph.errors import OptionError
 from dgraph.gnn.candidates import hottest
 from dgraph.gnn.hotness import BOUNDS, EDGE, LINE
 
@@ -99,10 +100,19 @@ def plan_cache(
     transactions : int
         Of all reading of rows without a cache (N_TSUM).
     budget : int
-        Bytes of all devices of the clique together.
+        Bytes of all devices of the clique together; 0: no cache.
     alpha : float, optional
         Take this one. Default: of 0, 0.01, .. 1 the one with the fewest transactions; ties:
         the smallest.
+
+    Returns
+    -------
+    CachePlan
+
+    Raises
+    ------
+    OptionError, OptionTypeError
+        If a number is negative, or the arrays are of different lengths.
 
     Examples
     --------
@@ -115,8 +125,14 @@ def plan_cache(
     """
     import pandas as pd
 
-    budget = integer("budget", budget, 0)
+    budget, dimension = integer("budget", budget, 0), integer("dimension", dimension, 0)
+    transactions = integer("transactions", transactions, 0)
     heat_t, heat_f = np.asarray(topology, np.int64), np.asarray(features, np.int64)
+    if not heat_t.shape == heat_f.shape == np.shape(neighbours):
+        raise OptionError(
+            "expected topology, features and neighbours of the same vertices, got arrays of "
+            f"shapes {heat_t.shape}, {heat_f.shape} and {np.shape(neighbours)}"
+        )
     by_t, by_f = hottest(heat_t), hottest(heat_f)
     # whole hundredths, so that no sum of them is off by a bit
     tried = np.arange(STEPS + 1) / STEPS

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dgraph.clients import call
 from dgraph.engine.columns import Plain, to_frame
 from dgraph.engine.context import Context
+from dgraph.errors import OptionError
 from dgraph.gnn.sampling import FANOUTS, as_seeds
 from dgraph.gnn.tablets import Batches
 from dgraph.gnn.walking import Seeds, walk
@@ -103,6 +104,13 @@ def presample(
         On the client: three counts for each device and vertex. An awaitable of it if the client
         is asynchronous.
 
+    Raises
+    ------
+    VertexNotFoundError
+        If a vertex of a batch is not in the graph.
+    OptionError, OptionTypeError
+        If the batches are not sorted by device, or an option is not as said.
+
     Examples
     --------
     >>> import dgraph as dg
@@ -111,6 +119,7 @@ def presample(
     [[2, 1, 1, 0], [2, 0, 0, 1]]
     """
     check_graph(g)
+    _check(batches)
     flat = [batch for some in batches for batch in some]
     device = np.repeat(np.arange(len(batches)), [len(some) for some in batches])
     seeds = as_seeds(g, flat, fanouts, None, seed)
@@ -124,6 +133,30 @@ def presample(
     home.check()
     found: Hotness = call(home.client, count)
     return found
+
+
+def _check(batches: Any) -> None:
+    """Refuse batches that are not sorted by device.
+
+    Examples
+    --------
+    >>> _check([[1, 2], [3]])
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.OptionError: expected for each device a list of batches, each a list of \
+vertices, such as [[[1, 2], [3]], [[4]]], got list; Tablets.batches makes them
+    """
+    if not (_is_list(batches) and len(batches)) or not all(
+        _is_list(some) and all(map(_is_list, some)) for some in batches
+    ):
+        raise OptionError(
+            "expected for each device a list of batches, each a list of vertices, such as "
+            f"[[[1, 2], [3]], [[4]]], got {type(batches).__name__}; Tablets.batches makes them"
+        )
+
+
+def _is_list(some: Any) -> bool:
+    return hasattr(some, "__len__") and not isinstance(some, str | bytes)
 
 
 def _join(parts: Sequence[pd.DataFrame], devices: int) -> Hotness:

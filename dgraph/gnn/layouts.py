@@ -33,10 +33,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.arguments import number
+from dgraph.arguments import choice, integer, number
+from dgraph.errors import OptionError
 from dgraph.gnn.cache import CachePlan, feature_bytes, plan_cache, row_bytes
-from dgraph.gnn.candidates import hottest, settle
+from dgraph.gnn.candidates import POLICIES, hottest, settle
 from dgraph.gnn.hotness import Hotness
+from dgraph.gnn.tablets import as_cliques
 
 __all__ = ["LAYOUTS", "Held", "Room", "lay_out"]
 
@@ -56,7 +58,7 @@ class Room:
     Parameters
     ----------
     budget : int
-        Bytes of a device.
+        Bytes of a device; 0: no cache.
     dimension : int
         Features of a vertex, float32.
     alpha : float, optional
@@ -71,7 +73,10 @@ class Room:
     policy: str = "local"
 
     def __post_init__(self) -> None:
-        """Check the part for rows."""
+        """Check all of it."""
+        integer("budget", self.budget, 0)
+        integer("dimension", self.dimension, 1)
+        choice("policy", self.policy, POLICIES)
         if self.alpha is not None:
             number("alpha", self.alpha, 0, 1, also=" or None")
 
@@ -93,6 +98,29 @@ class Held:
     features: Flags
     linked: bool
     plans: tuple[CachePlan, ...] = ()
+
+    def near(self, cliques: Cliques) -> Flags:
+        """Return whose features each device finds in caches, its own or its clique's.
+
+        Parameters
+        ----------
+        cliques : list of lists of devices
+
+        Returns
+        -------
+        bool array of shape (devices, vertices)
+            Such as a `dgraph.gnn.FeatureCache` of the device is to hold.
+
+        Examples
+        --------
+        >>> own = np.array([[True, False], [False, True]])
+        >>> Held(own, own, linked=True).near([[0, 1]]).tolist()
+        [[True, True], [True, True]]
+        """
+        found = self.features.copy()
+        for clique in cliques if self.linked else ():
+            found[list(clique)] = self.features[list(clique)].any(axis=0)
+        return found
 
 
 def lay_out(
@@ -126,6 +154,8 @@ def lay_out(
     >>> lay_out("gnnlab", hot, [[0, 1]], room).features.astype(int).tolist()
     [[1, 0, 0, 1], [1, 0, 0, 1]]
     """
+    choice("layouts", name, LAYOUTS)
+    fit(cliques, hot.devices)
     if name in ("legion", "topo_cpu"):
         alpha = 0.0 if name == "topo_cpu" else room.alpha
         return _shared_out(hot, cliques, room, alpha)
@@ -146,6 +176,24 @@ def lay_out(
     groups = cliques if linked else [[device] for device in range(hot.devices)]
     rows = _dealt(heat_t, row_bytes(hot.neighbours), for_rows, groups)
     return Held(rows, _dealt(heat_f, sizes, for_features, groups), linked)
+
+
+def fit(cliques: Cliques, devices: int) -> None:
+    """Check that cliques are those of the devices that were counted.
+
+    Examples
+    --------
+    >>> fit([[0, 1]], 3)
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.OptionError: expected cliques of 3 devices, for which there are counts, got \
+2; use those with which the tablets were made
+    """
+    if (named := sum(map(len, as_cliques(cliques)))) != devices:
+        raise OptionError(
+            f"expected cliques of {devices} devices, for which there are counts, got {named}; "
+            "use those with which the tablets were made"
+        )
 
 
 def _all(hot: Hotness) -> Flags:

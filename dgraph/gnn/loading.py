@@ -16,72 +16,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dgraph.arguments import flag, integer
-from dgraph.errors import OptionError, OptionTypeError, VertexNotFoundError
-from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS, as_seeds, sample_batches
+from dgraph.arguments import as_ids, as_list, flag, integer
+from dgraph.errors import OptionError
+from dgraph.gnn.batch import Batch
+from dgraph.gnn.features import fetcher
+from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS, as_fanouts, as_seeds, sample_batches
 from dgraph.gnn.walking import Seeds
 from dgraph.graph import Graph, check_graph
 
-__all__ = ["Batch", "NeighborLoader"]
+__all__ = ["NeighborLoader"]
 
 Array = NDArray[Any]
-Fetch = Callable[[Array], Array]
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """The sampled subgraph of some seeds.
-
-    Parameters
-    ----------
-    number : int
-    vertices : array
-        The users' ids: the seeds first, then what was reached, hop by hop, ascending.
-    row, col : int64 arrays
-        An entry per sampled edge: places in `vertices` of the neighbour, and of the vertex for
-        which it was drawn.
-    hop_sizes : tuple of int
-        How many of `vertices` are seeds, and were reached first in each hop.
-    seeds : int
-        How many seeds there are.
-    features : array or None
-        A row for each of `vertices`.
-    """
-
-    number: int
-    vertices: Array
-    row: NDArray[np.int64]
-    col: NDArray[np.int64]
-    hop_sizes: tuple[int, ...]
-    seeds: int
-    features: Array | None = None
-
-    def to_torch(self) -> dict[str, Any]:
-        """Return tensors: x, which shares the memory of `features`, edge_index, and batch_size.
-
-        Needs torch, which dgraph does not install.
-        """
-        try:
-            import torch
-        except ImportError:
-            raise OptionError(
-                "to_torch needs torch, which is not installed: pip install torch, or use the "
-                "arrays of the batch"
-            ) from None
-        found = {
-            "edge_index": torch.from_numpy(np.stack([self.row, self.col])),
-            "batch_size": self.seeds,
-        }
-        if self.features is not None:
-            found["x"] = torch.from_numpy(self.features)
-        return found
 
 
 class NeighborLoader:
@@ -96,10 +47,26 @@ class NeighborLoader:
         As in `dgraph.gnn.sample_neighbors`.
     features : DataFrame or function, optional
         A row for each vertex, indexed by it; or what returns the features of an array of
-        vertices, row by row, called from other threads.
+        vertices, row by row, called from other threads, such as a `dgraph.gnn.FeatureCache`.
+        Numbers, none of them NaN. Typical: float32, 100 to 256 of a vertex.
     shuffle : bool
     ahead : int
         How many batches are prepared while one is used. 0: none.
+
+    Raises
+    ------
+    VertexNotFoundError
+        If a seed cannot be a vertex; when its batch is prepared, if it is none.
+    OptionError, OptionTypeError
+        If an option or the features are not as said.
+    GraphLostError
+        If the graph is closed.
+
+    Notes
+    -----
+    The batches depend on `seed` and the epoch only: they are the same for any `ahead`, slots
+    and placement. An epoch that is left in the middle ends its threads; there is nothing to
+    close.
 
     Examples
     --------
@@ -132,14 +99,15 @@ class NeighborLoader:
             )
         self.epoch = 0
         self._g = g
-        self._seeds = np.asarray(pd.Index(list(seeds)).unique())
-        self._fanouts = tuple(fanouts)
-        self._fetch = None if features is None else _fetcher(features)
+        named = as_ids(as_list(seeds), g.id_dtype).to_pandas()
+        self._seeds = np.asarray(pd.Index(named).unique())
+        self._fanouts = as_fanouts(fanouts)
+        self._fetch = None if features is None else fetcher(features)
         self._size = integer("batch_size", batch_size, 1)
         self._shuffle = flag("shuffle", shuffle)
         self._seed = integer("seed", seed, 0)
         self._ahead = integer("ahead", ahead, 0)
-        as_seeds(g, self._seeds[:1], self._fanouts, 1, 0)  # wrong options are said at once
+        g._home.check()
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""
@@ -169,6 +137,10 @@ class NeighborLoader:
                 for future in coming:
                     future.cancel()
 
+    def data(self) -> Iterator[Any]:
+        """Iterate over an epoch as data of torch_geometric; see `dgraph.gnn.Batch.to_data`."""
+        return (batch.to_data() for batch in self)
+
     def _generate(self, epoch: int) -> Iterator[tuple[int, Array]]:
         """Yield the numbers and the seeds of the batches of an epoch."""
         seeds = self._seeds
@@ -188,19 +160,20 @@ class NeighborLoader:
         frame = sample_batches(self._g, numbered)
         edges = self._g._home.client.compute(frame, sync=True)
         edges = edges.sort_values(["hop", "target", "source"])  # whatever the slots
-        vertices, sizes = _reached(seeds, edges)
+        hops = len(self._fanouts)
+        vertices, sizes = _reached(seeds, edges, hops)
         of_rest = self._extract(vertices[len(seeds) :], extractor)
         row, col = _construct(vertices, edges)
-        features = None
-        if of_seeds is not None and of_rest is not None:
-            features = np.concatenate([of_seeds(), of_rest()])
-        return Batch(number, vertices, row, col, sizes, len(seeds), features)
+        coming = [wait for wait in (of_seeds, of_rest) if wait is not None]
+        features = np.concatenate([wait() for wait in coming]) if coming else None
+        drawn = tuple(np.bincount(edges["hop"], minlength=hops + 1)[1:].tolist())
+        return Batch(number, vertices, row, col, sizes, len(seeds), features, drawn)
 
     def _extract(
         self, vertices: Array, extractor: ThreadPoolExecutor | None
     ) -> Callable[[], Array] | None:
         """Begin to fetch features; return what waits for them."""
-        if self._fetch is None:
+        if self._fetch is None or not len(vertices):
             return None
         if extractor is None:
             found = self._fetch(vertices)
@@ -208,42 +181,17 @@ class NeighborLoader:
         return extractor.submit(self._fetch, vertices).result
 
 
-def _fetcher(features: Any) -> Fetch:
-    """Return a function that fetches the rows of vertices."""
-    if callable(features):
-        return lambda vertices: np.asarray(features(vertices))
-    if not isinstance(features, pd.DataFrame):
-        raise OptionTypeError(
-            "expected features as a pandas DataFrame indexed by vertex, or a function of an "
-            f"array of vertices, got {type(features).__name__}"
-        )
-    values, index = features.to_numpy(), features.index
-
-    def fetch(vertices: Array) -> Array:
-        at = index.get_indexer(pd.Index(vertices))
-        if (at < 0).any():
-            missing = vertices[int(np.argmin(at))]
-            raise VertexNotFoundError(
-                f"expected features of every vertex, got none of {missing!r}; give the table a "
-                "row for it"
-            )
-        found: Array = values[at]
-        return found
-
-    return fetch
-
-
-def _reached(seeds: Array, edges: pd.DataFrame) -> tuple[Array, tuple[int, ...]]:
+def _reached(seeds: Array, edges: pd.DataFrame, hops: int) -> tuple[Array, tuple[int, ...]]:
     """Return the vertices of a batch, seeds first, and how many each hop has added.
 
     Examples
     --------
     >>> edges = pd.DataFrame({"hop": [1, 1, 2], "source": [9, 4, 2], "target": [7, 7, 4]})
-    >>> _reached(np.array([7]), edges)
-    (array([7, 4, 9, 2]), (1, 2, 1))
+    >>> _reached(np.array([7]), edges, hops=3)
+    (array([7, 4, 9, 2]), (1, 2, 1, 0))
     """
     known, sizes = pd.Index(seeds), [len(seeds)]
-    for hop in range(1, int(edges["hop"].max() if len(edges) else 0) + 1):
+    for hop in range(1, hops + 1):
         more = pd.Index(edges["source"][edges["hop"] == hop]).unique()
         more = more[known.get_indexer(more) < 0].sort_values()
         known = known.append(more)

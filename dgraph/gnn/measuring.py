@@ -13,10 +13,10 @@ from dgraph.arguments import choice, integer
 from dgraph.errors import OptionError
 from dgraph.gnn.cache import feature_bytes
 from dgraph.gnn.hotness import LINE, Hotness, presample
-from dgraph.gnn.layouts import LAYOUTS, Held, Room, lay_out
-from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS
+from dgraph.gnn.layouts import LAYOUTS, Held, Room, fit, lay_out
+from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS, as_fanouts
 from dgraph.gnn.tablets import Tablets, as_cliques, make_tablets
-from dgraph.graph import Graph
+from dgraph.graph import Graph, check_graph
 from dgraph.topology import Topology
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def hit_rates(held: Held, hot: Hotness, cliques: Cliques) -> NDArray[np.float64]
     >>> hit_rates(Held(own, own, linked=True), hot, [[0, 1]]).tolist()
     [1.0, 1.0]
     """
-    source = _sources(held.features, held.linked, cliques)
+    fit(cliques, hot.devices)
     read = hot.features.sum(axis=1)
-    found = np.where(source < hot.devices, hot.features, 0).sum(axis=1)
+    found = np.where(held.near(cliques), hot.features, 0).sum(axis=1)
     rates: NDArray[np.float64] = found / np.maximum(read, 1)
     return rates
 
@@ -74,6 +74,7 @@ def traffic(held: Held, hot: Hotness, cliques: Cliques, dimension: int) -> NDArr
     >>> traffic(Held(own, own, linked=True), hot, [[0, 1]], dimension=16).tolist()
     [[5, 1, 3], [2, 4, 3]]
     """
+    fit(cliques, hot.devices)
     lines = np.zeros((hot.devices, hot.devices + 1), np.int64)
     each = -(-feature_bytes(dimension) // LINE)
     for flags, counts in ((held.rows, hot.transactions), (held.features, each * hot.features)):
@@ -223,6 +224,7 @@ def compare(
     """
     import pandas as pd
 
+    check_graph(g)
     for name in layouts:
         choice("layouts", name, LAYOUTS)
     room = Room(integer("budget", budget, 0), integer("dimension", dimension, 1), alpha, policy)
@@ -231,7 +233,7 @@ def compare(
             "expected a client that waits, got an asynchronous one; use presample"
         )
     groups = as_cliques(g.topology if cliques is None else cliques)
-    trial = _Trial(g, training, groups, placement, tuple(fanouts), batch_size, seed)
+    trial = _Trial(g, training, groups, placement, as_fanouts(fanouts), batch_size, seed)
     return pd.DataFrame([_measured(name, trial, room) for name in layouts])
 
 

@@ -21,7 +21,7 @@ from dgraph.shard import Shard
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
 
-__all__ = ["BATCH_SIZE", "FANOUTS", "as_seeds", "sample_neighbors"]
+__all__ = ["BATCH_SIZE", "FANOUTS", "as_fanouts", "as_seeds", "sample_neighbors"]
 
 #: As in the experiments of Legion.
 FANOUTS = (25, 10)
@@ -122,12 +122,33 @@ def as_seeds(
     else:
         most = len(listed) if batch_size is None else integer("batch_size", batch_size, 1)
         batches = np.arange(len(listed)) // max(most, 1)
+    wanted = as_fanouts(fanouts)
+    return Seeds(as_ids(listed, g.id_dtype), batches, wanted, integer("seed", seed, 0))
+
+
+def as_fanouts(fanouts: Any) -> tuple[int, ...]:
+    """Return checked fan-outs.
+
+    Raises
+    ------
+    OptionError, OptionTypeError
+
+    Examples
+    --------
+    >>> as_fanouts([25, -1]), as_fanouts(3)
+    ((25, -1), (3,))
+    >>> as_fanouts([5, 0])
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.OptionError: expected fanouts of at least 1, or -1 for all neighbours, got \
+[5, 0]
+    """
     wanted = tuple(integer("fanouts", fanout, -1) for fanout in as_list(fanouts))
     if not wanted or 0 in wanted:
         raise OptionError(
             f"expected fanouts of at least 1, or -1 for all neighbours, got {fanouts!r}"
         )
-    return Seeds(as_ids(listed, g.id_dtype), batches, wanted, integer("seed", seed, 0))
+    return wanted
 
 
 def _is_batch(some: Any) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dgraph.arguments import choice, integer
+from dgraph.arguments import as_list, choice, integer
 from dgraph.errors import OptionError, VertexNotFoundError
 from dgraph.graph import Graph, check_graph
 from dgraph.placement.assign import assign
@@ -167,11 +167,11 @@ def as_cliques(cliques: Topology | Sequence[Sequence[int]]) -> tuple[tuple[int, 
 
 def _in_order(g: Graph, training: Any) -> Array:
     """Return the distinct training vertices in the vertex order."""
-    wanted = pd.Index(list(training)).unique()
+    wanted = pd.Index(as_list(training)).unique()
     degrees = _computed(g, g.degrees()).set_index("vertex").sum(axis=1)
     found = degrees.reindex(wanted)
     if found.isna().any():
-        first = wanted[int(np.argmax(found.isna()))]
+        first = wanted.tolist()[int(np.argmax(found.isna()))]
         raise VertexNotFoundError(
             f"expected training vertices of the graph, got {first!r}; name such as occur in "
             "its edges or were declared in vertices="
