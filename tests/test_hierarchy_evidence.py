@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from benchmarks.hierarchy import evidence, exchanges
+from benchmarks.hierarchy import baselines, evidence, exchanges
 from benchmarks.hierarchy.__main__ import main
 from benchmarks.hierarchy.counting import Counter, by_level
 from benchmarks.hierarchy.world import make_world
@@ -131,14 +131,15 @@ def test_the_command_prints_and_writes_every_table(
     monkeypatch.setattr(evidence, "ALGORITHMS", ("bfs", "cdlp"))
     monkeypatch.setattr(evidence, "SETTINGS", ("far 100", "links"))
     monkeypatch.setattr(evidence, "FANOUTS", (4, 4))
+    monkeypatch.setattr(baselines, "WAYS", [(2, "ring", "ring"), (2, "auto", "dgraph")])
     arguments = ["--scale", "6", "--slots", "8,32", "--netlab", "/nowhere", "--turns", "1"]
     result = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     tables = {each["name"]: each for each in json.loads((tmp_path / "tables.json").read_text())}
     assert list(tables) == [
         *("fig1_split", "fig4_teps", "fig7_traffic", "fig8_scaling", "fig9_real", "ablation"),
-        *("auto", "virtual", "virtual_full", "links", "carriers", "overlap", "law"),
-        *("wall", "wall_ablation"),
+        *("auto", "virtual", "virtual_full", "links", "carriers", "baselines"),
+        *("overlap", "law", "wall", "wall_ablation"),
     ]
     skipped = {name for name, each in tables.items() if not each["rows"]}
     assert skipped == {"links", "overlap", "law", "wall", "wall_ablation"}
@@ -149,6 +150,8 @@ def test_the_command_prints_and_writes_every_table(
     assert "target of auto" in result.output
     assert "missed" not in result.output
     assert all(row["auto/best"] <= evidence.TIME for row in tables["auto"]["rows"])
+    ring, auto = (row["frames"] for row in tables["baselines"]["rows"][:2])
+    assert ring > auto  # frames that are passed on count each time
     for name in ("fig8_scaling", "virtual", "virtual_full"):
         assert "simulated" in tables[name]["title"]
 

@@ -8,6 +8,7 @@ import click
 
 from benchmarks.__main__ import machine
 from benchmarks.command import names_of, numbers, show
+from benchmarks.hierarchy.baselines import baselines
 from benchmarks.hierarchy.evidence import FIGURES, Asked, Bench
 from benchmarks.hierarchy.law import law
 from benchmarks.hierarchy.netlab import VARIABLE, find
@@ -18,6 +19,7 @@ __all__ = ["main"]
 ALL = FIGURES | {
     "links": links,
     "carriers": carriers,
+    "baselines": baselines,
     "overlap": overlap,
     "law": law,
     "walls": walls,

@@ -109,11 +109,11 @@ of shape (1,); return them in the sequence of the vertices
     if callable(features):
         return lambda vertices: _checked(np.asarray(features(vertices)), vertices)
     if not isinstance(features, pd.DataFrame):
-        more = "; compute it first" if hasattr(features, "dask") else ""
+        later = hasattr(features, "dask")
+        came = f"a Dask {type(features).__name__}; compute it first"
         raise OptionTypeError(
             "expected features as a pandas DataFrame indexed by vertex, or a function of an "
-            f"array of vertices, got {type(features).__module__.split('.')[0]}'s "
-            f"{type(features).__name__}{more}"
+            f"array of vertices, got {came if later else type(features).__name__}"
         )
     index = features.index
     if not index.is_unique:

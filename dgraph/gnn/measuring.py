@@ -22,7 +22,7 @@ from dgraph.topology import Topology
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["compare", "hit_rates", "predict", "traffic"]
+__all__ = ["PARTED", "Trial", "compare", "hit_rates", "measured", "predict", "traffic"]
 
 Array = NDArray[Any]
 Cliques = Sequence[Sequence[int]]
@@ -127,7 +127,7 @@ def predict(
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial:
+class Trial:
     """What is trained: the hotness of two epochs of each way to part the graph."""
 
     g: Graph
@@ -139,6 +139,7 @@ class _Trial:
     seed: int
     _tablets: dict[str, Tablets] = field(default_factory=dict)
     _epochs: dict[tuple[str, int], Hotness] = field(default_factory=dict)
+    _reached: list[Array] = field(default_factory=list)
 
     def tablets(self, how: str) -> Tablets:
         """Return the tablets of cliques' parts, or of devices'."""
@@ -150,23 +151,33 @@ class _Trial:
             )
         return self._tablets[how]
 
+    def batches(self, how: str, number: int) -> list[list[Array]]:
+        """Return the batches of an epoch, by device."""
+        shuffle = "global" if how == "global" else "local"
+        tablets = self.tablets("cliques" if how == "global" else how)
+        return tablets.batches(self.batch_size, epoch=number, seed=self.seed, shuffle=shuffle)
+
+    def held(self, name: str, room: Room) -> Held | None:
+        """Return a layout that is filled by the first epoch; None if it does not fit."""
+        how = PARTED.get(name, "cliques")
+        reachable = self.reachable() if name == "pagraph" else None
+        return lay_out(name, self.epoch(how, 0), self.cliques, room, reachable)
+
     def epoch(self, how: str, number: int) -> Hotness:
         """Return what an epoch reads; "global": batches of all training vertices together."""
         if (how, number) not in self._epochs:
-            shuffle = "global" if how == "global" else "local"
-            tablets = self.tablets("cliques" if how == "global" else how)
-            batches = tablets.batches(
-                self.batch_size, epoch=number, seed=self.seed, shuffle=shuffle
-            )
             self._epochs[how, number] = presample(
-                self.g, batches, self.fanouts, seed=self.seed + number
+                self.g, self.batches(how, number), self.fanouts, seed=self.seed + number
             )
         return self._epochs[how, number]
 
     def reachable(self) -> Array:
         """Return what the training vertices of each device can reach in as many hops."""
-        whole = [[some] if len(some) else [] for some in self.tablets("devices").of_device]
-        return presample(self.g, whole, [-1] * len(self.fanouts)).features > 0
+        if not self._reached:
+            whole = [[some] if len(some) else [] for some in self.tablets("devices").of_device]
+            hot = presample(self.g, whole, [-1] * len(self.fanouts))
+            self._reached.append(hot.features > 0)
+        return self._reached[0]
 
 
 def compare(
@@ -233,16 +244,15 @@ def compare(
             "expected a client that waits, got an asynchronous one; use presample"
         )
     groups = as_cliques(g.topology if cliques is None else cliques)
-    trial = _Trial(g, training, groups, placement, as_fanouts(fanouts), batch_size, seed)
-    return pd.DataFrame([_measured(name, trial, room) for name in layouts])
+    trial = Trial(g, training, groups, placement, as_fanouts(fanouts), batch_size, seed)
+    return pd.DataFrame([measured(name, trial, room) for name in layouts])
 
 
-def _measured(name: str, trial: _Trial, room: Room) -> dict[str, Any]:
-    """Return a row of the table."""
+def measured(name: str, trial: Trial, room: Room) -> dict[str, Any]:
+    """Return a row of what `compare` returns."""
     how, cliques = PARTED.get(name, "cliques"), trial.cliques
     hot, later = trial.epoch(how, 0), trial.epoch(how, 1)
-    reachable = trial.reachable() if name == "pagraph" else None
-    held = lay_out(name, hot, cliques, room, reachable)
+    held = trial.held(name, room)
     names = ("hit_rate", "spread", "alpha", "transactions", "relative", "busiest")
     if held is None:
         return {"layout": name} | dict.fromkeys(names, np.nan)

@@ -1,0 +1,1 @@
+"""What caches gain when graph neural networks are trained: ``python -m benchmarks.gnn``."""
