@@ -21,6 +21,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("gnn")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "CACHES", (0.05, 0.5))
+        patch.setattr(figures, "APART", False)
         patch.setattr(figures, "ALPHAS", (0.0, 1.0))
         result = CliRunner().invoke(main, [*ASKED, "--out", str(folder)])
     assert result.exit_code == 0, result.output

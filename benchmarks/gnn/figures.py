@@ -41,6 +41,9 @@ MATRIX, SPREAD = 0.025, 0.05
 #: The part of the vertices that is trained, and neighbours that are drawn.
 TRAINED, FANOUTS = 0.1, (25, 10)
 
+#: Whether the home store is another process, so that what it sends really crosses.
+APART = True
+
 ALPHAS = tuple(part / 10 for part in range(11))
 
 Array = NDArray[Any]
@@ -68,7 +71,11 @@ class Bench:
     def client(self) -> Client:
         """A client of one worker process, the home store."""
         cluster = LocalCluster(
-            n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0", memory_limit=0
+            n_workers=1,
+            threads_per_worker=2,
+            processes=APART,
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,
         )
         self.stack.enter_context(cluster)
         client: Client = self.stack.enter_context(Client(cluster, set_as_default=False))

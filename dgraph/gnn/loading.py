@@ -157,8 +157,7 @@ class NeighborLoader:
         of_seeds = self._extract(seeds, extractor)
         one = as_seeds(self._g, seeds, self._fanouts, None, self._seed)
         numbered = Seeds(one.ids, one.batches + number, one.fanouts, one.seed)
-        frame = sample_batches(self._g, numbered)
-        edges = self._g._home.client.compute(frame, sync=True)
+        edges = sample_batches(self._g, numbered)
         edges = edges.sort_values(["hop", "target", "source"])  # whatever the slots
         hops = len(self._fanouts)
         vertices, sizes = _reached(seeds, edges, hops)

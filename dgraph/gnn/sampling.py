@@ -15,11 +15,13 @@ from dgraph.engine.translate import ids_of_locals
 from dgraph.errors import OptionError
 from dgraph.gnn.walking import Seeds, walk
 from dgraph.graph import Graph, check_graph
+from dgraph.home import Home
 from dgraph.results import VERTEX, frame_of, meta_of
 from dgraph.shard import Shard
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
+    from distributed import Future
 
 __all__ = ["BATCH_SIZE", "FANOUTS", "as_fanouts", "as_seeds", "sample_neighbors"]
 
@@ -88,21 +90,34 @@ def sample_neighbors(
     """
     check_graph(g)
     where = as_seeds(g, seeds, fanouts, batch_size, seed)
-    return sample_batches(g, where)
-
-
-def sample_batches(g: Graph, seeds: Seeds) -> DataFrame:
-    """Sample what is drawn from seeds whose batches are numbered already."""
     home, meta = g._home, meta_of(g.id_dtype, COLUMNS)
 
     async def run() -> DataFrame:
-        record, partitions = await home.run("sample_neighbors", _sample_slot, seeds)
-        home.note(record)
-        return frame_of(partitions, meta, "sample_neighbors")
+        return frame_of(await _sample(home, where), meta, "sample_neighbors")
 
     home.check()
     found: DataFrame = call(home.client, run)
     return found
+
+
+def sample_batches(g: Graph, seeds: Seeds) -> pd.DataFrame:
+    """Return on the client what is drawn from seeds whose batches are numbered already."""
+    home = g._home
+
+    async def run() -> pd.DataFrame:
+        # without a task graph, which takes as long as to sample a small batch
+        parts: list[pd.DataFrame] = await home.client.gather(await _sample(home, seeds))
+        return pd.concat(parts)
+
+    home.check()
+    found: pd.DataFrame = call(home.client, run)
+    return found
+
+
+async def _sample(home: Home, seeds: Seeds) -> list[Future[pd.DataFrame]]:
+    record, partitions = await home.run("sample_neighbors", _sample_slot, seeds)
+    home.note(record)
+    return partitions
 
 
 def as_seeds(
