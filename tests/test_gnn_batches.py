@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 import types
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -176,13 +177,27 @@ def test_a_cache_changes_no_features_and_counts_hits(g: dg.Graph, held_vertices:
     assert sorted(asked[len(held_vertices) :]) == sorted(missed)
 
 
+def nothing_waits(client: Client) -> bool:
+    """Return whether workers hold shards only: no chunks, outputs or runs."""
+    return not any(any(counts[1:]) for counts in held(client).values())
+
+
+def wait_until(ready: Callable[[], bool]) -> None:
+    """Wait for what clients and workers do in their own time."""
+    end = time.monotonic() + 30
+    while not ready() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert ready()
+
+
 def test_fifty_loaders_leave_nothing_behind(client: Client) -> None:
     table = pd.DataFrame({"a": np.arange(120.0)}, index=np.arange(120))
     with two_halves(client) as graph:
         options: Any = {"features": table, "batch_size": 1}
         list(dg.gnn.NeighborLoader(graph, range(2), [1], **options))
         gc.collect()
-        before, kept = len(client.futures), held(client)
+        wait_until(lambda: nothing_waits(client))
+        before = len(client.futures)
         alive = []
         for turn in range(50):
             ahead = turn % 3
@@ -195,8 +210,7 @@ def test_fifty_loaders_leave_nothing_behind(client: Client) -> None:
         del loader, batches
         gc.collect()
         assert not any(one() for one in alive)
-        assert len(client.futures) == before
-        assert held(client) == kept
+        wait_until(lambda: nothing_waits(client) and len(client.futures) == before)
         names = [thread.name for thread in threading.enumerate()]
         assert not [name for name in names if name.startswith("dgraph-")]
         gone = weakref.ref(graph)
