@@ -33,7 +33,7 @@ __all__ = ["FIGURES", "Asked", "Bench"]
 CLIQUES = ((0, 1), (2, 3))
 
 #: A device's cache: as many bytes as the features of this part of all vertices.
-CACHES = (0.0125, 0.025, 0.05, 0.1)
+CACHES = (0.0125, 0.05, 0.1)
 
 #: Of which caches the paper has the traffic matrix, and the spread of hit rates.
 MATRIX, SPREAD = 0.025, 0.05
