@@ -19,7 +19,7 @@ __all__ = ["main"]
     "--only", "names", default="", callback=names_of(FIGURES), help=f"Of {','.join(FIGURES)}."
 )
 @click.option("--dimension", default=100, show_default=True, help="Features of a vertex.")
-@click.option("--batch-size", default=64, show_default=True, help="Legion has 8,000.")
+@click.option("--batch-size", default=128, show_default=True, help="Legion has 8,000.")
 @click.option("--turns", default=3, show_default=True, help="Epochs behind each median.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write CSV, JSON, plots there.")
 def main(

@@ -55,7 +55,7 @@ class Asked:
 
     scale: int = 14
     dimension: int = 100
-    batch_size: int = 64
+    batch_size: int = 128
     turns: int = 3
 
 
