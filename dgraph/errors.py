@@ -8,6 +8,7 @@ what was expected, what came, and what to do.
 from __future__ import annotations
 
 __all__ = [
+    "ClusterWarning",
     "ConfigurationWarning",
     "ConvergenceWarning",
     "DgraphError",
@@ -94,6 +95,10 @@ class TopologyFileError(TopologyError, FileNotFoundError):
 
 class DgraphWarning(UserWarning):
     """Base class of all warnings that dgraph gives."""
+
+
+class ClusterWarning(DgraphWarning):
+    """Fewer workers take part than the cluster had a moment ago."""
 
 
 class ConvergenceWarning(DgraphWarning):

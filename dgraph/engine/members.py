@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from time import monotonic
@@ -14,8 +15,9 @@ from distributed import Client
 
 from dgraph.config import Options
 from dgraph.engine.plugin import Plugin
+from dgraph.engine.returning import RESTART, describe_late, late_workers
 from dgraph.engine.spec import Member
-from dgraph.errors import JoinTimeoutError, OptionError, RunError
+from dgraph.errors import ClusterWarning, JoinTimeoutError, OptionError, RunError
 from dgraph.exchange.transport.world import Place
 from dgraph.topology import Topology
 
@@ -57,10 +59,17 @@ async def find_members(
         If there is no worker, or one does not answer.
     RunError
         If one cannot import dgraph.
+
+    Warns
+    -----
+    ClusterWarning
+        If workers that were just lost do not come back soon: there are fewer slots.
     """
     limit = (options or Options.read()).join_timeout
     try:
-        identities = await asyncio.wait_for(_identities(client), limit)
+        identities = await asyncio.wait_for(
+            _identities(client, slots, min(RESTART, limit / 2)), limit
+        )
     except TimeoutError:
         silent = await _silent(client.scheduler)
         raise JoinTimeoutError(
@@ -70,8 +79,13 @@ async def find_members(
     return lay_out(identities, slots, virtual_slots)
 
 
-async def _identities(client: Client) -> dict[str, Identity]:
-    """Return who the workers are, by address, once there is at least one that can work."""
+async def _identities(
+    client: Client, slots: int | None, patience: float
+) -> dict[str, Identity]:
+    """Return who the workers are, by address, once there is at least one that can work.
+
+    Workers that were just lost get some time to come back, unless `slots` need none of them.
+    """
     with contextlib.suppress(OSError):  # a worker that is just leaving
         await client.register_plugin(Plugin())
     scheduler: Any = client.scheduler
@@ -86,7 +100,14 @@ async def _identities(client: Client) -> dict[str, Identity]:
             )
         ready = {address: who for address, who in found.items() if who and who["ready"]}
         if ready and not strange:
-            return await _confirm_hosts(scheduler, ready)
+            threads = sum(int(who["threads"]) for who in ready.values())
+            enough = slots is not None and threads >= slots
+            late = [] if enough else await late_workers(scheduler, found)
+            if late and monotonic() - began > patience:
+                warnings.warn(describe_late(late, threads), ClusterWarning, stacklevel=2)
+                late = []
+            if not late:
+                return await _confirm_hosts(scheduler, ready)
         await asyncio.sleep(PAUSE)
 
 

@@ -203,6 +203,8 @@ class Plugin(WorkerPlugin):
             "host": self._door.host or f"{_PROCESS}-{os.getpid()}",
             "threads": self.worker.state.nthreads,
             "ready": self.worker.status == Status.running,
+            "status": self.worker.status.name,
+            "nanny": self.worker.nanny is not None,
             "door": os.fspath(self._door.path) if self._door.path else None,
             "place": None if self.world is None else tuple(self.world.place),
             "about": whereabouts(),
