@@ -97,7 +97,8 @@ Examples
 """
 
 from dgraph import (
-    config,  # first: it sees to the cache of the kernels that follow
+    command,  # noqa: F401  # first: it sees to Ctrl-C while the others are imported
+    config,  # then: it sees to the cache of the kernels that follow
     gnn,
     graph500,
     mpi,

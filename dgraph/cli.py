@@ -22,6 +22,7 @@ from dgraph.cli_interrupt import interrupted_once
 from dgraph.cli_messages import complain, notes_to_terminals, warn_in_lines
 from dgraph.cli_placement import PLACEMENT_OPTIONS, placement
 from dgraph.cli_topology import topology
+from dgraph.command import raise_at_interrupts
 from dgraph.edges.files import FORMATS
 from dgraph.errors import DgraphError
 from dgraph.job import Job
@@ -302,6 +303,7 @@ for group in (placement, topology):
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; the entry point of the ``dgraph`` command."""
+    raise_at_interrupts()
     with warn_in_lines(), notes_to_terminals(), interrupted_once():
         code = _main(arguments)
     if arguments is None:  # all is said; what Dask's threads have left may complain at exit

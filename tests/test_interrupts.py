@@ -71,3 +71,37 @@ def test_control_c_is_one_line_and_leaves_nothing(moment: str, tmp_path: Path) -
             os.killpg(command.pid, signal.SIGKILL)
     assert said == ("", "\ndgraph: interrupted\n")
     assert command.returncode == 130
+
+
+#: Ctrl-C in the midst of the imports, in a process that was started with the word that follows.
+IMPORTING = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "dgraph.graph":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+from dgraph.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["dgraph", "mine"])
+def test_control_c_while_the_command_is_imported(name: str, tmp_path: Path) -> None:
+    """It is one line; another program that imports dgraph gets its KeyboardInterrupt."""
+    program = tmp_path / name
+    program.write_text(IMPORTING)
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        check=False,
+    )
+    if name == "dgraph":
+        assert (done.returncode, done.stderr) == (130, "\ndgraph: interrupted\n")
+    else:
+        assert done.returncode == -signal.SIGINT
+        assert done.stderr.endswith("KeyboardInterrupt\n")
