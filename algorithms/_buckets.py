@@ -36,8 +36,8 @@ class Rules(NamedTuple):
 
     Parameters
     ----------
-    delta : float
-        Width of the first ones.
+    delta, widest : float
+        Least width, and width of the first ones where distances are larger than that.
     beyond : float
         What lands there or farther is not looked at.
     arcs, vertices : int
@@ -49,6 +49,7 @@ class Rules(NamedTuple):
     """
 
     delta: float
+    widest: float
     beyond: float
     arcs: int
     vertices: int
@@ -141,7 +142,8 @@ def _next_bucket(nearest, now, rules):  # type: ignore[no-untyped-def]
     if nearest < np.inf:
         if now.unsettled > (1 - rules.near) * rules.arcs:
             lowest = nearest
-        horizon = nearest + rules.delta * rules.arcs / max(now.unsettled, 1)
+        width = min(max(rules.delta, nearest), rules.widest)
+        horizon = nearest + width * rules.arcs / max(now.unsettled, 1)
         horizon = min(max(horizon, np.nextafter(nearest, np.inf)), rules.beyond)
         improved = 1
     return Progress(nearest, horizon, lowest, improved, now.deferred, now.unsettled, now.piled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -18,6 +19,9 @@ __all__ = ["Scale", "check_weights"]
 
 Array = NDArray[Any]
 
+#: Weights that a slot looks at to tell how small weights are; a hundred of them are that small.
+SAMPLE = 4096
+
 
 class Scale(NamedTuple):
     """The size of the weights of a whole graph.
@@ -28,12 +32,16 @@ class Scale(NamedTuple):
         Entries of all rows.
     spread : float
         The mean weight divided by the square root of the mean degree of a neighbour.
+    small : float
+        So many weights are below this as there would be below `spread` if all weights were
+        equally likely from 0 to their largest. Far less if they span many decades.
     alike : bool
         Whether all slots hold weights of the same dtype: some may do with float32.
     """
 
     arcs: int
     spread: float
+    small: float
     alike: bool
 
 
@@ -59,18 +67,19 @@ async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> S
     least = float(everywhere[:, 0].min())
     if least < 0 or (positive and least == 0):
         await _refuse(ctx, shard, least, positive)
-    weight, arcs, squares = everywhere[:, 1:4].sum(axis=0)
+    weight, arcs, squares, small = everywhere[:, 1:5].sum(axis=0)
     if not np.isfinite(weight):
         raise EdgeValueError(
             "expected weights that together are at most 1.8e308, so that no length of a path "
             "overflows, got more; divide them all by a number"
         )
-    alike = bool((everywhere[:, 4] == everywhere[0, 4]).all())
-    return Scale(int(arcs), float(weight / max(np.sqrt(arcs * squares), 1.0)), alike)
+    alike = bool((everywhere[:, 5] == everywhere[0, 5]).all())
+    spread = float(weight / max(np.sqrt(arcs * squares), 1.0))
+    return Scale(int(arcs), spread, min(spread, float(small / max(arcs, 1.0))), alike)
 
 
 def _facts(shard: Shard) -> NDArray[np.float64]:
-    """Return the least weight, and the sums of weights, arcs and squares of degrees."""
+    """Return the least weight; sums of weights, arcs, squares of degrees; arcs x small weight."""
     parts = [shard.out.weights]
     if shard.out_split is not None:
         parts.append(shard.out_split.rows.weights)
@@ -79,7 +88,24 @@ def _facts(shard: Shard) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
         total = sum(some.sum(dtype=np.float64) for some in held)
     least = min(some.min(initial=np.inf) for some in held)
-    return np.array([least, total, sum(some.size for some in held), np.dot(degrees, degrees)])
+    arcs, squares = sum(some.size for some in held), float(np.dot(degrees, degrees))
+    return np.array([least, total, arcs, squares, arcs * _small(held, squares / max(arcs, 1))])
+
+
+def _small(held: Sequence[NDArray[Any]], degree: float) -> float:
+    """Return a small weight of a sample, where neighbours have that mean degree.
+
+    Below ``mean / sqrt(degree)`` is ``1 / (2 sqrt(degree))`` of evenly spread weights.
+
+    Examples
+    --------
+    >>> weights = np.linspace(0, 10, 1001)
+    >>> round(_small([weights], 25.0), 9), weights.mean() / 5
+    (1.01, 1.0)
+    """
+    sample = np.concatenate([some[:: max(1, some.size // SAMPLE)] for some in held])
+    sample = sample[sample > 0]
+    return float(np.quantile(sample, 0.5 / max(degree, 1.0) ** 0.5)) if sample.size else 0.0
 
 
 async def _refuse(ctx: Context, shard: Shard, least: float, positive: bool) -> NoReturn:

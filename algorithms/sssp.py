@@ -139,9 +139,12 @@ async def search(
         Vertices nearer than this are near: they have few edges.
     """
     scale = await check_weights(ctx, shard)
-    delta = delta or DELTA * scale.spread or 1.0
+    widest = delta or DELTA * scale.spread or 1.0
+    least = delta or DELTA * scale.small or widest
     beyond = float(np.nextafter(limit, np.inf))
-    rules = Rules(delta, beyond, scale.arcs, shard.num_vertices, PULL, NEAR, scale.alike)
+    rules = Rules(
+        least, widest, beyond, scale.arcs, shard.num_vertices, PULL, NEAR, scale.alike
+    )
     out, into = by_weight(shard)
     reset(s, into)
     if source >= 0:
