@@ -30,6 +30,11 @@ from dgraph.shard import Shard
 
 __all__ = ["Progress", "Rules", "begin_at", "go_on"]
 
+#: A bucket that has settled the ends of fewer edges was less work than its supersteps, of about
+#: a tenth of a millisecond each: the next is twice as wide, and at most so many times as wide
+#: as it would be. That leaves 597 of 1641 supersteps on a grid of 300 x 300; 16 leaves 520.
+LITTLE, WIDEST = 10_000, 8
+
 
 class Rules(NamedTuple):
     """What decides about the buckets.
@@ -46,6 +51,9 @@ class Rules(NamedTuple):
         See `PULL` and `NEAR` of :mod:`dgraph.algorithms.sssp`.
     alike : bool
         Whether all slots have weights of the same dtype, so that one can act for all.
+    patient : bool
+        Whether supersteps take so long, as they do between processes, that buckets with little
+        to do should be wider.
     """
 
     delta: float
@@ -56,6 +64,7 @@ class Rules(NamedTuple):
     pull: float
     near: float
     alike: bool
+    patient: bool
 
 
 class Progress(NamedTuple):
@@ -73,6 +82,10 @@ class Progress(NamedTuple):
         Edges that were put off, and edges into vertices that are not settled.
     piled : int
         Masters that have edges left.
+    begun : int
+        What `unsettled` was when the bucket began.
+    stretch : int
+        So many times as wide as it would be are the buckets.
     """
 
     nearest: float
@@ -82,6 +95,8 @@ class Progress(NamedTuple):
     deferred: int
     unsettled: int
     piled: int
+    begun: int
+    stretch: int
 
     @property
     def is_over(self) -> bool:
@@ -99,7 +114,7 @@ class Progress(NamedTuple):
 
 def begin_at(rules: Rules) -> Progress:
     """Return how far a search is before the first bucket."""
-    return Progress(0.0, 0.0, 0.0, 0, 0, rules.arcs, 0)
+    return Progress(0.0, 0.0, 0.0, 0, 0, rules.arcs, 0, rules.arcs, 1)
 
 
 async def go_on(ctx: Context, shard: Shard, s: Search, now: Progress, rules: Rules) -> Progress:
@@ -113,7 +128,10 @@ async def go_on(ctx: Context, shard: Shard, s: Search, now: Progress, rules: Rul
         work = int(s.counts[DEFERRED]) + sent.size
         met = await ctx.reduce(shard, sent, distances, vote, work, combine="min")
         receive(*met, s, out)
-        return Progress(*now[:3], *ctx.vote.tolist())
+        improved, deferred, unsettled, piled = ctx.vote.tolist()
+        return now._replace(
+            improved=improved, deferred=deferred, unsettled=unsettled, piled=piled
+        )
     # the bits of floats that are not negative are in the same order as the floats
     work = int(s.counts[DEFERRED] + s.counts[PILED])
     least = await ctx.allreduce(s.nearest.view(np.int64), "min", work=work)
@@ -136,17 +154,41 @@ def _is_pull_due(now, rules):  # type: ignore[no-untyped-def]
 @nb.njit(nogil=True, cache=True)
 def _next_bucket(nearest, now, rules):  # type: ignore[no-untyped-def]
     """Return the progress at the begin of the bucket in which the next edge lands."""
-    lowest, horizon, improved = now.lowest, now.horizon, 0
+    lowest, horizon, improved, stretch = now.lowest, now.horizon, 0, now.stretch
     if nearest >= rules.beyond:
         nearest = np.inf
     if nearest < np.inf:
         if now.unsettled > (1 - rules.near) * rules.arcs:
             lowest = nearest
-        width = min(max(rules.delta, nearest), rules.widest)
+        if rules.patient:
+            stretch = _stretched(stretch, now.begun - now.unsettled)
+        width = min(max(rules.delta, nearest), rules.widest) * stretch
         horizon = nearest + width * rules.arcs / max(now.unsettled, 1)
         horizon = min(max(horizon, np.nextafter(nearest, np.inf)), rules.beyond)
         improved = 1
-    return Progress(nearest, horizon, lowest, improved, now.deferred, now.unsettled, now.piled)
+    return Progress(
+        nearest,
+        horizon,
+        lowest,
+        improved,
+        now.deferred,
+        now.unsettled,
+        now.piled,
+        now.unsettled,
+        stretch,
+    )
+
+
+@nb.njit(nogil=True, cache=True)
+def _stretched(stretch, settled):  # type: ignore[no-untyped-def]
+    """Return how wide the next bucket is, after one that has settled the ends of so many edges.
+
+    >>> [int(_stretched(2, settled)) for settled in (LITTLE // 2, LITTLE, 5 * LITTLE)]
+    [4, 2, 1]
+    """
+    if settled < LITTLE:
+        return min(2 * stretch, WIDEST)
+    return stretch if settled < 4 * LITTLE else max(stretch // 2, 1)
 
 
 async def _together(
@@ -235,4 +277,14 @@ def _relax_all(everything, distances, sent, like, now):  # type: ignore[no-untyp
                 other, out, _ = _slot(arrays[owner], like)
                 receive(vertices[:count], distances[:count], other, out)
                 sent[slot, owner] = count
-    return Progress(now.nearest, now.horizon, now.lowest, improved, deferred, unsettled, piled)
+    return Progress(
+        now.nearest,
+        now.horizon,
+        now.lowest,
+        improved,
+        deferred,
+        unsettled,
+        piled,
+        now.begun,
+        now.stretch,
+    )

@@ -30,8 +30,10 @@ class Scale(NamedTuple):
     ----------
     arcs : int
         Entries of all rows.
+    degree : float
+        Mean degree of a neighbour.
     spread : float
-        The mean weight divided by the square root of the mean degree of a neighbour.
+        The mean weight divided by the square root of that degree.
     small : float
         So many weights are below this as there would be below `spread` if all weights were
         equally likely from 0 to their largest. Far less if they span many decades.
@@ -40,6 +42,7 @@ class Scale(NamedTuple):
     """
 
     arcs: int
+    degree: float
     spread: float
     small: float
     alike: bool
@@ -75,11 +78,12 @@ async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> S
         )
     alike = bool((everywhere[:, 5] == everywhere[0, 5]).all())
     spread = float(weight / max(np.sqrt(arcs * squares), 1.0))
-    return Scale(int(arcs), spread, min(spread, float(small / max(arcs, 1.0))), alike)
+    arcs, degree = int(arcs), float(squares / max(arcs, 1.0))
+    return Scale(arcs, degree, spread, min(spread, float(small / max(arcs, 1))), alike)
 
 
 def _facts(shard: Shard) -> NDArray[np.float64]:
-    """Return the least weight; sums of weights, arcs, squares of degrees; arcs x small weight."""
+    """Return the least weight; sums of weights, arcs, squared degrees; arcs x small weight."""
     parts = [shard.out.weights]
     if shard.out_split is not None:
         parts.append(shard.out_split.rows.weights)

@@ -82,6 +82,10 @@ PULL = 1.0
 #: While the settled vertices have less than this part of the edges, they count as near.
 NEAR = 1 / 64
 
+#: Between processes, buckets with little to do get wider where neighbours have fewer edges than
+#: this on average, as on grids and roads. Elsewhere what a bucket reaches grows too fast.
+SPARSE = 8.0
+
 
 async def sssp_slot(
     ctx: Context,
@@ -142,8 +146,9 @@ async def search(
     widest = delta or DELTA * scale.spread or 1.0
     least = delta or DELTA * scale.small or widest
     beyond = float(np.nextafter(limit, np.inf))
+    patient = not (ctx.companions and scale.alike) and scale.degree < SPARSE
     rules = Rules(
-        least, widest, beyond, scale.arcs, shard.num_vertices, PULL, NEAR, scale.alike
+        least, widest, beyond, scale.arcs, shard.num_vertices, PULL, NEAR, scale.alike, patient
     )
     out, into = by_weight(shard)
     reset(s, into)

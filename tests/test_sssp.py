@@ -87,6 +87,7 @@ def test_is_the_oracles_for_any_spread_and_options(data: st.DataObject, drawn: A
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sssp_module, "PULL", data.draw(st.sampled_from([-1.0, 0.1, 1.0, 1e9])))
         patch.setattr(sssp_module, "NEAR", data.draw(st.sampled_from([0.0, 0.3, 1.0])))
+        patch.setattr(sssp_module, "SPARSE", data.draw(st.sampled_from([0.0, math.inf])))
         patch.setattr(context_module, "MOST_COMPANIONS", data.draw(st.sampled_from([0, 16])))
         found = run(graph, source, spread.shards(graph), delta=delta, limit=limit)
     pd.testing.assert_frame_equal(found, expected(graph, source, limit), check_exact=True)
@@ -119,6 +120,7 @@ def test_what_a_slot_does_for_all_is_recorded_as_if_each_did_it(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(context_module, "MOST_COMPANIONS", most)
             patch.setattr(sssp_module, "PULL", 1e9)
+            patch.setattr(sssp_module, "SPARSE", 0.0)  # else the buckets are not the same
             run(graph, source, shards, observer=recorder)
         log = recorder.log("output")
         # an exchange without messages comes before what one slot does for all
@@ -174,6 +176,37 @@ def test_a_long_road(slots: int) -> None:
     found = run(graph, 0, build(graph, slots), observer=steps)
     assert found["distance"].tolist() == np.cumsum(np.append(0.0, np.full(n - 1, 0.1))).tolist()
     assert found["predecessor"].tolist()[1:] == list(range(n - 1))
+
+
+@pytest.mark.parametrize("companions", [0, 16])
+def test_weights_over_many_decades(monkeypatch: pytest.MonkeyPatch, companions: int) -> None:
+    """Buckets are narrow first: in one that holds all distances, all is improved many times."""
+    monkeypatch.setattr(context_module, "MOST_COMPANIONS", companions)
+    rng, steps = np.random.default_rng(3), Steps()
+    ends = rng.integers(0, 400, (2, 2000))
+    graph = plain(*ends, 10.0 ** rng.uniform(-8, 8, 2000), duplicates="min")
+    found = run(graph, 0, build(graph, 3), observer=steps)
+    pd.testing.assert_frame_equal(found, expected(graph, 0), check_exact=True)
+    if not companions:
+        assert steps.stages.count("relax") > 20
+
+
+def test_between_processes_a_sparse_graph_takes_fewer_supersteps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(context_module, "MOST_COMPANIONS", 0)
+    numbers = np.arange(20 * 20).reshape(20, 20)
+    tails = np.append(numbers[:, :-1], numbers[:-1])
+    heads = np.append(numbers[:, 1:], numbers[1:])
+    graph = plain(tails, heads, np.random.default_rng(4).random(tails.size))
+    shards, taken = build(graph, 2), []
+    for sparse in (0.0, 8.0):
+        monkeypatch.setattr(sssp_module, "SPARSE", sparse)
+        steps = Steps()
+        found = run(graph, 0, shards, observer=steps)
+        pd.testing.assert_frame_equal(found, expected(graph, 0), check_exact=True)
+        taken.append(steps.stages.count("relax"))
+    assert taken[1] < 0.6 * taken[0]
 
 
 def test_a_circle_of_zero_weights_gives_a_tree() -> None:
