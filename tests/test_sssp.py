@@ -184,7 +184,7 @@ def test_weights_over_many_decades(monkeypatch: pytest.MonkeyPatch, companions: 
     monkeypatch.setattr(context_module, "MOST_COMPANIONS", companions)
     rng, steps = np.random.default_rng(3), Steps()
     ends = rng.integers(0, 400, (2, 2000))
-    graph = plain(*ends, 10.0 ** rng.uniform(-8, 8, 2000), duplicates="min")
+    graph = plain(ends[0], ends[1], 10.0 ** rng.uniform(-8, 8, 2000), duplicates="min")
     found = run(graph, 0, build(graph, 3), observer=steps)
     pd.testing.assert_frame_equal(found, expected(graph, 0), check_exact=True)
     if not companions:
