@@ -15,6 +15,9 @@ __all__ = ["RESTART", "describe_late", "late_workers", "lost_lately"]
 #: Seconds that a nanny gets to start a lost worker again; it takes 2 to 4 on a busy laptop.
 RESTART = 10.0
 
+#: Seconds for which a worker counts as just lost: longer than anybody waits for it.
+LATELY = 60.0
+
 
 async def late_workers(scheduler: Any, identities: Mapping[str, Any]) -> list[str]:
     """Return the addresses of workers that should be there, and do not answer.
@@ -41,7 +44,7 @@ def lost_lately(events: Iterable[tuple[float, Any]], now: float) -> list[str]:
     Parameters
     ----------
     events : iterable of (seconds, event)
-        The scheduler's log, of which what is older than `RESTART` does not count.
+        The scheduler's log, of which what is older than `LATELY` does not count.
     now : float
 
     Examples
@@ -52,12 +55,12 @@ def lost_lately(events: Iterable[tuple[float, Any]], now: float) -> list[str]:
     ['a', 'b']
     >>> lost_lately([(100, lost | {"worker": "a"}), (101, came)], 102)
     []
-    >>> lost_lately([(80, lost | {"worker": "a"})], 102)
+    >>> lost_lately([(40, lost | {"worker": "a"})], 102)
     []
     """
     lost: list[str] = []
     for when, event in events:
-        if not isinstance(event, Mapping) or abs(now - when) > RESTART:
+        if not isinstance(event, Mapping) or abs(now - when) > LATELY:
             continue
         if event.get("action") == "remove-worker" and not event["expected"]:
             lost.append(event["worker"])
