@@ -21,8 +21,11 @@ __all__ = ["halves", "split", "split_together"]
 
 Array = NDArray[Any]
 
-#: A graph of so many vertices is not contracted further; how many sides are tried on it.
-SMALL, TRIES = 96, 24
+#: A graph of so many vertices is not contracted further.
+SMALL = 96
+
+#: How many sides are tried on it, for cuts inside leaf domains and between domains.
+TRIES, MORE_TRIES = 6, 24
 
 #: Passes of the improvement on every level.
 PASSES = 3
@@ -62,7 +65,8 @@ async def split_together(
     at = halves(slots, topology)
     side = None
     if q is not None and ctx.slot in judges[: _times(q, slots, topology)]:
-        side = bisect(q, at / len(slots), share, 1 + 101 * judges.index(ctx.slot))
+        seed, tries = 1 + 101 * judges.index(ctx.slot), _tries(slots, topology)
+        side = bisect(q, at / len(slots), share, seed, tries)
     came = await ctx.alltoall(
         [(side,) if side is not None and to in judges else None for to in range(ctx.slots)]
     )
@@ -144,8 +148,11 @@ def _split(
         owner[names] = slots[0]
         return
     at = halves(slots, topology)
-    times = _times(q, slots, topology)
-    found = [bisect(q, at / len(slots), share, seed + 101 * turn) for turn in range(times)]
+    tries = _tries(slots, topology)
+    found = [
+        bisect(q, at / len(slots), share, seed + 101 * turn, tries)
+        for turn in range(_times(q, slots, topology))
+    ]
     side = _pick(q, found, at / len(slots), share)
     for which, some in ((0, slots[:at]), (1, slots[at:])):
         kept = np.flatnonzero(side == which)
@@ -157,6 +164,11 @@ def _times(q: Quotient, slots: Array, topology: Topology) -> int:
     """Return how often a cut is tried."""
     apart = int(topology.level(slots[0], slots[-1]))
     return max(1, min(AGAIN, ENOUGH // max(len(q.targets), 1))) if apart else 1
+
+
+def _tries(slots: Array, topology: Topology) -> int:
+    """Return how many sides are tried on the smallest graph of a cut."""
+    return MORE_TRIES if int(topology.level(slots[0], slots[-1])) else TRIES
 
 
 def _pick(
@@ -181,7 +193,9 @@ def _part(q: Quotient, kept: Array) -> Quotient:
     return Quotient(*restrict((q.offsets, q.targets, q.weights, q.mass), kept, new))
 
 
-def bisect(q: Quotient, fraction: float, share: float, seed: int) -> NDArray[np.int8]:
+def bisect(
+    q: Quotient, fraction: float, share: float, seed: int, tries: int = TRIES
+) -> NDArray[np.int8]:
     """Return side 0 or 1 of each vertex; side 0 has about this fraction of the mass."""
     if q.n == 0:
         return np.zeros(0, np.int8)
@@ -197,17 +211,17 @@ def bisect(q: Quotient, fraction: float, share: float, seed: int) -> NDArray[np.
             break
         levels.append((rows, coarse))
         rows = contract(rows, coarse, pairs)
-    side = _first_sides(rows, goal, share, seed)
+    side = _first_sides(rows, goal, share, seed, tries)
     for finer, coarse in reversed(levels):
         side = side[coarse]
         _improve(finer, side, goal, share)
     return side
 
 
-def _first_sides(rows: Any, goal: int, share: float, seed: int) -> NDArray[np.int8]:
+def _first_sides(rows: Any, goal: int, share: float, seed: int, tries: int) -> NDArray[np.int8]:
     """Return the best of several sides grown around random vertices."""
     n = len(rows[3])
-    starts = np.random.default_rng(seed).permutation(n)[:TRIES]
+    starts = np.random.default_rng(seed).permutation(n)[:tries]
     best, least = np.ones(n, np.int8), None
     for start in starts:
         side = np.empty(n, np.int8)
