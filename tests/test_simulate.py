@@ -222,3 +222,19 @@ def test_contention_refuses_what_the_topology_does_not_have() -> None:
         contention(tree, [Traffic.of([0], [9], [4])], "cloud")
     with pytest.raises(OptionError, match="expected a machine of 2 levels, got 1"):
         contention(tree, [Traffic.of([0], [3], [4])], Machine((0,), (0,), (0,), (0,)))
+
+
+def test_the_traffic_of_one_stage_need_be_in_no_list() -> None:
+    tree = Topology.from_fanouts([2, 2])
+    traffic = Traffic.of([0, 1, 2], [2, 3, 3], [4, 2, 9])
+    assert contention(tree, traffic, "cloud").equals(contention(tree, [traffic], "cloud"))
+    assert simulate(tree, traffic, "cloud") == simulate(tree, [traffic], "cloud")
+    for what in (contention, simulate):
+        with pytest.raises(OptionError, match="expected a Traffic for each stage, got ndarray"):
+            what(tree, np.eye(4), "cloud")  # type: ignore[arg-type]
+
+
+def test_stages_in_which_nothing_moves_are_told_apart() -> None:
+    tree = Topology.from_fanouts([2, 2])
+    found = simulate(tree, [Traffic.of([0], [0], [9]), Traffic.of([0], [3], [9])], "cloud")
+    assert (len(found.stages), found.moving) == (2, 1)

@@ -162,6 +162,9 @@ def test_drawing() -> None:
     [
         lambda: Topology.from_fanouts([]),
         lambda: Topology.from_fanouts([2, 0]),
+        lambda: Topology.from_fanouts("2,2"),  # type: ignore[arg-type]
+        lambda: Topology.from_fanouts(4),  # type: ignore[arg-type]
+        lambda: Topology.from_fanouts([2.0, 2]),  # type: ignore[list-item]
         lambda: Topology.from_paths({}),
         lambda: Topology.from_paths({0: "a", 2: "b"}),
         lambda: Topology.from_shape([]),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgraph.topology.cost import CostModel
-from dgraph.topology.simulate import Machine, Traffic, check_slots, machine_for
+from dgraph.topology.simulate import Machine, Traffic, check_slots, machine_for, one_by_one
 from dgraph.topology.tree import Topology
 
 if TYPE_CHECKING:
@@ -27,14 +27,16 @@ __all__ = ["contention", "gini"]
 
 
 def contention(
-    topology: Topology, stages: Iterable[Traffic], machine: Machine | CostModel | str
+    topology: Topology,
+    stages: Iterable[Traffic] | Traffic,
+    machine: Machine | CostModel | str,
 ) -> DataFrame:
     """Return what passes each directed link in each stage.
 
     Parameters
     ----------
     topology : Topology
-    stages : iterable of Traffic
+    stages : iterable of Traffic, or Traffic
         One after the other.
     machine : Machine, CostModel or str
         Or the name of a preset of `Machine`.
@@ -65,7 +67,7 @@ def contention(
     machine = machine_for(topology, machine)
     parts = [
         _load(topology, number, traffic, height, machine.link[height])
-        for number, traffic in enumerate(stages)
+        for number, traffic in enumerate(one_by_one(stages))
         for height in range(1, topology.height + 1)
     ]
     names = ["stage", "level", "domain", "direction", "frames", "bytes", "busy", "waited"]

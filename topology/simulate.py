@@ -228,20 +228,27 @@ class Simulated:
     stages: tuple[float, ...]
     bottlenecks: tuple[Bottleneck, ...]
 
+    @property
+    def moving(self) -> int:
+        """In how many stages something moves: a run leaves the others out."""
+        return sum(wait.kind != "nothing" for wait in self.bottlenecks)
+
     def __str__(self) -> str:
         """Say that it is simulated."""
         return f"{self.seconds:.6g} s (simulated) in {len(self.stages)} stages"
 
 
 def simulate(
-    topology: Topology, stages: Iterable[Traffic], machine: Machine | CostModel | str
+    topology: Topology,
+    stages: Iterable[Traffic] | Traffic,
+    machine: Machine | CostModel | str,
 ) -> Simulated:
     """Return the time that stages of traffic take on a machine.
 
     Parameters
     ----------
     topology : Topology
-    stages : iterable of Traffic
+    stages : iterable of Traffic, or Traffic
         One after the other, as a routing makes them; a superstep is one or more.
     machine : Machine, CostModel or str
         Or the name of a preset of `Machine`.
@@ -261,7 +268,7 @@ def simulate(
     """
     machine = machine_for(topology, machine)
     times, waits = [], []
-    for traffic in stages:
+    for traffic in one_by_one(stages):
         seconds, wait = _stage(topology, traffic, machine)
         times.append(seconds)
         waits.append(wait)
@@ -285,6 +292,21 @@ def machine_for(topology: Topology, machine: Machine | CostModel | str) -> Machi
             f"expected a machine of {topology.height + 1} levels, got {len(machine.latency)}"
         )
     return machine
+
+
+def one_by_one(stages: Iterable[Traffic] | Traffic) -> Iterator[Traffic]:
+    """Yield the traffic of each stage; of one that is told alone, just that.
+
+    Raises
+    ------
+    OptionError
+        If something is no Traffic.
+    """
+    for traffic in (stages,) if isinstance(stages, Traffic) else stages:
+        if not isinstance(traffic, Traffic):
+            kind = type(traffic).__name__
+            raise OptionError(f"expected a Traffic for each stage, got {kind}: see Traffic.of")
+        yield traffic
 
 
 def check_slots(topology: Topology, traffic: Traffic) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
 from importlib import import_module
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -73,9 +74,10 @@ class Topology(Levels):
         >>> Topology.from_fanouts([4, 2, 8, 16]).slots
         1024
         """
-        if not fanouts or min(fanouts) < 1:
+        counts = isinstance(fanouts, Iterable) and all(isinstance(x, Integral) for x in fanouts)
+        if not counts or len(fanouts) == 0 or min(fanouts) < 1:
             raise OptionError(
-                f"expected fan-outs of at least 1, lowest level first, got {list(fanouts)!r}; "
+                f"expected fan-outs of at least 1, lowest level first, got {fanouts!r}; "
                 "for example [4, 2] is two domains of four slots"
             )
         slots = np.arange(math.prod(fanouts))

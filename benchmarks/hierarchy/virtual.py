@@ -153,7 +153,7 @@ def _simulated(
     ways: list[tuple[str, bool, int]] = []
     for step in counter.steps(steps):
         found = simulate(topology, traffic_of(counter, step), machine)
-        seconds += times * (found.seconds + STAGE * len(found.stages))
+        seconds += times * (found.seconds + STAGE * found.moving)
         supersteps += times
         ways.append((step.routing, step.stage != "top-down", times))
         sent += times * by_level(topology, [step])

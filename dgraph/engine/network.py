@@ -23,7 +23,7 @@ __all__ = ["AUTO", "Network", "find_network", "weigh_slot"]
 AUTO = "auto"
 
 #: What `auto` chooses among.
-CANDIDATES = ("direct", "rail", "monitor", "tree")
+CANDIDATES = ("direct", "rail", "monitor", "multileader", "tree")
 
 
 class Network:

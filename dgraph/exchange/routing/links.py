@@ -8,6 +8,7 @@ without looking at all pairs of slots, of which thousands of slots have millions
     rail        s -> u in its group, like t -> t         backwards: the same links, last first
     monitor     s -> gate of its group -> gate of t's group -> t
     aml         s -> like s in t's group -> t            backwards: the links of rail
+    multileader s -> leader of its group -> leader of t's group -> t
     tree        from child domain C to its parent's monitor, to the siblings C', back down
 
 For other routings all pairs are looked at, and so do the tests for these.
@@ -18,72 +19,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.exchange.routing.ends import Ends, Rows, Side, Stage, beside_slots, weight_met
 from dgraph.exchange.routing.ground import Ground, positions
+from dgraph.exchange.routing.leader_links import links_of_leaders
 from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
 
 __all__ = ["Ends", "Stage", "count_all", "stages"]
 
 Numbers = NDArray[np.int64]
-
-
-class Ends(NamedTuple):
-    """Links by one of their ends.
-
-    Parameters
-    ----------
-    slot, level : int64 arrays
-    times : int64 array
-        How many such links the slot has.
-    pairs : int64 array
-        Messages that take each.
-    kinds : int64 array
-        To how many targets; on the way back: from how many sources. So many are left of these
-        messages if all that can meet do.
-    """
-
-    slot: Numbers
-    level: Numbers
-    times: Numbers
-    pairs: Numbers
-    kinds: Numbers
-
-
-class Stage(NamedTuple):
-    """The links of a stage by the slots that send, and by those that receive.
-
-    `share` of the messages go in each direction.
-    """
-
-    sent: Ends
-    got: Ends
-    share: float
-
-
-class _Rows(NamedTuple):
-    """As Ends, with targets and sources."""
-
-    slot: Any
-    level: Any
-    times: Any
-    pairs: Any
-    targets: Any
-    sources: Any
-
-    def ends(self, backwards: bool | None) -> Ends:
-        """Return links in one direction, or of both at once."""
-        slot, level, times, pairs, targets, sources = np.broadcast_arrays(*self)
-        kinds = targets + sources if backwards is None else sources if backwards else targets
-        found = (slot, level, times, pairs * (2 if backwards is None else 1), kinds)
-        there = (times > 0) & (pairs > 0)
-        return Ends(*(np.asarray(some[there], np.int64) for some in found))
-
-
-Side = list[_Rows]
 
 
 @lru_cache(maxsize=32)
@@ -115,6 +63,9 @@ def stages(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
         return [_stage(*sides, False, backwards is None) for sides in found]
     if name == "aml" and backwards is not None:
         return [_stage(*sides, False, False) for sides in _aml(ground, backwards)]
+    if name == "multileader":
+        found = links_of_leaders(ground, backwards)
+        return [_stage(*sides, False, backwards is None) for sides in found]
     closed = _CLOSED.get(name)
     if closed is None:
         return count_all(name, backwards, ground)
@@ -126,7 +77,7 @@ def _stage(sent: Side, got: Side, backwards: bool | None, both: bool) -> Stage:
 
 
 def _joined(side: Side, backwards: bool | None) -> Ends:
-    none = _Rows(*([np.zeros(0, np.int64)] * 6))
+    none = Rows(*([np.zeros(0, np.int64)] * 6))
     parts = [rows.ends(backwards) for rows in (*side, none)]
     return Ends(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -165,26 +116,11 @@ def _counted(
 # Direct
 
 
-def _beside(ground: Ground) -> list[Numbers]:
-    """Return for each level how many slots every slot meets there."""
-    return _more(ground, np.ones(ground.topology.slots, np.int64))
-
-
-def _more(ground: Ground, weight: Numbers) -> list[Numbers]:
-    """Return for each level the weight of the slots that every slot meets there."""
-    topology = ground.topology
-    found, inside = [], weight
-    for level in range(topology.height + 1):
-        domain = topology.domain_of(level)
-        whole = np.bincount(domain, weight).astype(np.int64)[domain]
-        found.append(whole - inside)
-        inside = whole
-    return found
-
-
 def _direct(ground: Ground) -> list[tuple[Side, Side]]:
     slots = np.arange(ground.topology.slots)
-    rows = [_Rows(slots, level, more, 1, 1, 1) for level, more in enumerate(_beside(ground))]
+    rows = [
+        Rows(slots, level, more, 1, 1, 1) for level, more in enumerate(beside_slots(ground))
+    ]
     return [(rows, rows)]
 
 
@@ -203,20 +139,18 @@ def _rail(ground: Ground) -> tuple[tuple[Side, Side], tuple[Side, Side]]:
         twins = np.where(groups.size == size, like[groups.local % size], twins)
     within: tuple[Side, Side] = [], []
     for count in np.unique(twins):
-        more = _more(ground, (twins == count).astype(np.int64))
-        within[0].extend(
-            _Rows(slots, level, more[level], count, count, count) for level in near
-        )
-    more = _beside(ground)
-    within[1].extend(_Rows(slots, level, more[level], twins, twins, twins) for level in near)
+        more = weight_met(ground, (twins == count).astype(np.int64))
+        within[0].extend(Rows(slots, level, more[level], count, count, count) for level in near)
+    more = beside_slots(ground)
+    within[1].extend(Rows(slots, level, more[level], twins, twins, twins) for level in near)
     across: tuple[Side, Side] = [], []
     first = groups.local == 0
     for size in sizes:
         mine = np.flatnonzero(groups.size == size)
         alike = _alike(ground, mine, int(size))
-        across[0].extend(_Rows(mine, level, alike[level], size, 1, 1) for level in far)
-        others = _more(ground, (first & (groups.size == size)).astype(np.int64))
-        across[1].extend(_Rows(slots, level, others[level], size, 1, 1) for level in far)
+        across[0].extend(Rows(mine, level, alike[level], size, 1, 1) for level in far)
+        others = weight_met(ground, (first & (groups.size == size)).astype(np.int64))
+        across[1].extend(Rows(slots, level, others[level], size, 1, 1) for level in far)
     return within, across
 
 
@@ -243,8 +177,8 @@ def _aml(ground: Ground, backwards: bool) -> list[tuple[Side, Side]]:
         inside = _with(ask, targets=1), _with(answer, targets=1)
         return [inside, (_with(leave), _with(land))]
     slots = np.arange(ground.topology.slots)
-    near = enumerate(_beside(ground)[: ground.group + 1])
-    own = [_Rows(slots, level, others, 1, 1, 1) for level, others in near]
+    near = enumerate(beside_slots(ground)[: ground.group + 1])
+    own = [Rows(slots, level, others, 1, 1, 1) for level, others in near]
     across = [*_with(land), *own], [*_with(leave), *own]
     return [across, (_with(answer, 1, targets=1), _with(ask, 1, targets=1))]
 
@@ -266,30 +200,30 @@ def _monitor(ground: Ground) -> list[tuple[Side, Side]]:
     near = range(ground.group + 1)
     far = range(ground.group + 1, ground.topology.height + 1)
     outside = slots.size - groups.size
-    beside, gate = _beside(ground), ground.gate
+    beside, gate = beside_slots(ground), ground.gate
     to_gate = ground.topology.level(slots, gate)
     simple = slots != gate
     gather: tuple[Side, Side] = [], []
     for level in near:
         others = beside[level] - (simple & (to_gate == level))
-        gather[0].append(_Rows(slots, level, others, 1, 1, 1))
-        gather[1].append(_Rows(slots, level, beside[level] * simple, 1, 1, 1))
-        through = _Rows(slots, level, beside[level] * ~simple, outside + 1, outside + 1, 1)
+        gather[0].append(Rows(slots, level, others, 1, 1, 1))
+        gather[1].append(Rows(slots, level, beside[level] * simple, 1, 1, 1))
+        through = Rows(slots, level, beside[level] * ~simple, outside + 1, outside + 1, 1)
         gather[1].append(through)
-    gather[0].append(_Rows(slots, to_gate, simple, outside + 1, outside + 1, 1))
+    gather[0].append(Rows(slots, to_gate, simple, outside + 1, outside + 1, 1))
     gates = np.flatnonzero(~simple)
     own = groups.size[gates]
     across: tuple[Side, Side] = [], []
     for size in np.unique(own):
-        others_ = _more(ground, ((groups.size == size) & ~simple).astype(np.int64))
+        others_ = weight_met(ground, ((groups.size == size) & ~simple).astype(np.int64))
         for level in far:
             times = others_[level][gates]
-            across[0].append(_Rows(gates, level, times, own * size, size, own))
-            across[1].append(_Rows(gates, level, times, own * size, own, size))
-    scatter: tuple[Side, Side] = [], [_Rows(slots, to_gate, simple, outside, 1, outside)]
+            across[0].append(Rows(gates, level, times, own * size, size, own))
+            across[1].append(Rows(gates, level, times, own * size, own, size))
+    scatter: tuple[Side, Side] = [], [Rows(slots, to_gate, simple, outside, 1, outside)]
     for level in near:
         times = beside[level][gates]
-        scatter[0].append(_Rows(gates, level, times, outside[gates], 1, outside[gates]))
+        scatter[0].append(Rows(gates, level, times, outside[gates], 1, outside[gates]))
     return [gather, across, scatter]
 
 
@@ -345,23 +279,23 @@ def _up(some: _Children) -> tuple[Side, Side]:
     """Return the links to the parents' monitors and to siblings: messages that do both meet."""
     sent, got = [], []
     lead, size, beyond = some.is_lead, some.size, some.outside + some.lead
-    sent.append(_Rows(some.monitor, some.level, ~lead, size * beyond, beyond, size))
+    sent.append(Rows(some.monitor, some.level, ~lead, size * beyond, beyond, size))
     for at, other in enumerate(some.sizes):
         others = some.siblings[:, at] - (size == other)
         rest = others - (~lead & (some.lead == other))
-        sent.append(_Rows(some.monitor, some.level, rest, size * other, other, size))
+        sent.append(Rows(some.monitor, some.level, rest, size * other, other, size))
         pairs, targets = (
             np.where(lead, other * beyond, other * size),
             np.where(lead, beyond, size),
         )
-        got.append(_Rows(some.monitor, some.level, others, pairs, targets, other))
+        got.append(Rows(some.monitor, some.level, others, pairs, targets, other))
     return sent, got
 
 
 def _down(some: _Children) -> tuple[Side, Side]:
     """Return the links from the parents' monitors to those of the children."""
     what = ~some.is_lead, some.size * some.outside, some.size, some.outside
-    return [_Rows(some.above, some.level, *what)], [_Rows(some.monitor, some.level, *what)]
+    return [Rows(some.above, some.level, *what)], [Rows(some.monitor, some.level, *what)]
 
 
 _CLOSED: dict[str, Callable[[Ground], Sequence[tuple[Side, Side]]]] = {

@@ -43,8 +43,8 @@ class MultiLeader:
         self._backwards = backwards
         groups = ground.groups
         found = [leaders(members, ground.scores, LEADERS) for members in groups.split()]
-        self._count = np.array([some.size for some in found])
-        self._leader = np.array([np.resize(some, LEADERS) for some in found])
+        self.count = np.array([some.size for some in found])
+        self.leader = np.array([np.resize(some, LEADERS) for some in found])
         #: For each leader its place among those of its group.
         self._place = np.zeros(groups.group.size, np.int64)
         for some in found:
@@ -61,5 +61,5 @@ class MultiLeader:
             number = local[target]
         else:
             number = local[here] if stage == 0 else self._place[here]
-        leader = self._leader[inside, number % self._count[inside]]
+        leader = self.leader[inside, number % self.count[inside]]
         return np.where(self.ground.cross(here, target), leader, target)

@@ -112,25 +112,27 @@ def _find_links(
 ) -> list[Links]:
     """Return the links between owners of slots that each stage uses."""
     tables = [STRATEGIES] * (not backwards) + [BACKWARDS] * (backwards is not False)
-    slots = len(owner)
-    links: list[Links] = [set() for _ in range(tables[0][name](ground).stages)]
+    slots, width = len(owner), int(owner.max()) + 1
+    used = np.zeros((tables[0][name](ground).stages, width * width), np.bool_)
     for table in tables:
         strategy = table[name](ground)
         for some in np.array_split(np.arange(slots), -(-(slots**2) // BLOCK)):
             here, target = map(np.ravel, np.meshgrid(np.arange(slots), some))
-            for stage, pairs in enumerate(links):
+            for stage, pairs in enumerate(used):
                 there = strategy.step(stage, here, target)
-                pairs |= _links(owner[here], owner[there])
+                pairs[owner[here] * width + owner[there]] = True
                 # where messages have met they go on together
-                target, here = np.divmod(np.unique(target * slots + there), slots)
-    return links
+                met = np.zeros(some.size * slots, np.bool_)
+                met[(target - some[0]) * slots + there] = True
+                target, here = np.divmod(np.flatnonzero(met), slots)
+                target += some[0]
+    return [_links(pairs.reshape(width, width)) for pairs in used]
 
 
-def _links(here: NDArray[np.int64], there: NDArray[np.int64]) -> Links:
-    moved = here != there
-    width = int(there.max(initial=0)) + 1
-    found, targets = np.divmod(np.unique(here[moved] * width + there[moved]), width)
-    return set(zip(found.tolist(), targets.tolist(), strict=True))
+def _links(used: NDArray[np.bool_]) -> Links:
+    np.fill_diagonal(used, False)
+    source, target = np.nonzero(used)
+    return set(zip(source.tolist(), target.tolist(), strict=True))
 
 
 Votes = list[list[tuple[Sequence[int], int]]]
