@@ -231,7 +231,7 @@ def test_the_traffic_of_one_stage_need_be_in_no_list() -> None:
     assert simulate(tree, traffic, "cloud") == simulate(tree, [traffic], "cloud")
     for what in (contention, simulate):
         with pytest.raises(OptionError, match="expected a Traffic for each stage, got ndarray"):
-            what(tree, np.eye(4), "cloud")  # type: ignore[arg-type]
+            what(tree, np.eye(4), "cloud")
 
 
 def test_stages_in_which_nothing_moves_are_told_apart() -> None:
