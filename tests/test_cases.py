@@ -30,11 +30,12 @@ from tests.clusters import cluster
 
 CASES = Path(__file__).parents[2] / "shared" / "cases" / "cases.json"
 ELSEWHERE = {
-    "neighbor_sample": "there is no neighbour sampling yet",
     "graph500_roots": "in test_graph500.py",
     "graph500_teps_edges": "in test_graph500.py",
     "graph500_validate": "in test_graph500.py",
 }
+#: Batches in which each neighbour has to be drawn as often as it should.
+DRAWS = 2000
 TOLERANCE = {"distance": 1e-12, "rank": 1e-9, "bc": 1e-9, "labels": 0.0}
 COLUMN = {"distance": "distance", "rank": "rank", "bc": "betweenness", "labels": "label"}
 
@@ -275,6 +276,29 @@ def close(got: pd.Series[Any], want: Mapping[str, Any], name: str, expect: Check
     return True
 
 
+def sample(check: Check, setting: Setting, client: Client, folder: Path) -> pd.DataFrame:
+    """Return what is drawn for the seeds in each of many batches."""
+    params = check["params"]
+    with build(check, setting, client, folder) as g:
+        found = dg.gnn.sample_neighbors(
+            g, [params["seeds"]] * DRAWS, params["fanout"], seed=params["seed"], direction="out"
+        )
+        frame: pd.DataFrame = fetch(client, found)
+    return frame.sort_values(frame.columns.tolist(), ignore_index=True)
+
+
+def right_sample(found: pd.DataFrame, expect: Check) -> bool:
+    wanted = {tuple(edge) for edge in expect["subset_of"]}
+    edges = found.groupby(["source", "target"]).size() / DRAWS
+    return (
+        set(found.groupby("batch").size()) == {expect["n_edges"]}
+        and found["batch"].nunique() == DRAWS
+        and found.duplicated().any() != expect["distinct"]
+        and set(edges.index) == wanted
+        and bool((abs(edges - expect["inclusion_probability"]) < 0.05).all())
+    )
+
+
 def right_error(error: Exception | None, expect: Check | None) -> bool:
     if error is None or expect is None:
         return False
@@ -304,6 +328,13 @@ def test_reported_fault(check: Check, client: Client, tmp_path: Path) -> None:
     if check["algo"] == "kronecker_generate":
         edges = dg.generate.kronecker(**check["params"])
         assert len(fetch(client, edges)) == check["expect"]["generated_edges"]
+        return
+    if check["algo"] == "neighbor_sample":
+        samples = [sample(check, setting, client, tmp_path) for setting in settings(check)]
+        assert len(samples) == len(settings(check)) > 1
+        for drawn in samples:
+            assert right_sample(drawn, check["expect"]["sample"])
+            pd.testing.assert_frame_equal(drawn, samples[0])
         return
     if check["algo"] == "partition":
         for name in ("hierarchy", "metis", "fennel", "xtree", "topox"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,16 @@ def g(client: Client) -> Iterator[dg.Graph]:
 
 
 def sampled(
-    graph: PlainGraph, spread: Spread, seeds: list[int], batches: list[int], fanouts: list[int]
+    graph: PlainGraph,
+    spread: Spread,
+    seeds: list[int],
+    batches: list[int],
+    fanouts: list[int],
+    outward: bool = False,
 ) -> pd.DataFrame:
     """Return what all slots have drawn; seeds are numbers of vertices, in sorted order."""
     ids = graph.ids.take(np.array(seeds, np.int64))
-    asked = Seeds(ids, np.array(batches, np.int64), tuple(fanouts), 7)
+    asked = Seeds(ids, np.array(batches, np.int64), tuple(fanouts), 7, outward)
     parts = run(_sample_slot, spread.shards(graph), [asked] * spread.slots, slots=spread.slots)
     names = ["batch", "hop", "target", "source"]
     found: pd.DataFrame = pd.concat(parts).sort_values(names, ignore_index=True)[names]
@@ -57,6 +63,23 @@ def in_neighbours(graph: PlainGraph) -> dict[Any, list[Any]]:
         if not graph.directed and u != v:
             rows[ids[u]].append(ids[v])
     return rows
+
+
+@given(drawn=spread_graphs(least=1), fanout=st.sampled_from([-1, 1, 2]))
+@settings(max_examples=40)
+def test_outward_is_inward_in_the_reversed_graph(
+    drawn: tuple[PlainGraph, Spread], fanout: int
+) -> None:
+    graph, spread = drawn
+    turned = replace(graph, source=graph.target, target=graph.source)
+    asked: Any = [0, graph.n - 1], [0, 1], [fanout, fanout]
+    found = sampled(graph, spread, *asked, outward=True)
+    wanted = sampled(turned, spread, *asked).rename(
+        columns={"source": "target", "target": "source"}
+    )
+    assert sorted(found.itertuples(index=False)) == sorted(
+        wanted[[*found]].itertuples(index=False)
+    )
 
 
 @given(drawn=spread_graphs(least=1), data=st.data())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from dgraph.arguments import as_ids, as_list, integer
+from dgraph.arguments import as_ids, as_list, choice, integer
 from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.engine.translate import ids_of_locals
@@ -39,8 +40,9 @@ def sample_neighbors(
     *,
     batch_size: int | None = BATCH_SIZE,
     seed: int = 0,
+    direction: str = "in",
 ) -> DataFrame:
-    """Sample the neighbourhoods of batches of vertices, hop by hop over in-edges.
+    """Sample the neighbourhoods of batches of vertices, hop by hop.
 
     Parameters
     ----------
@@ -48,23 +50,28 @@ def sample_neighbors(
     seeds : list, array or Series of vertices; or a list of such
         Cut into batches of `batch_size`; or the batches themselves.
     fanouts : sequence of int
-        How many in-neighbours are drawn of each vertex in each hop, without repetition; -1:
-        all of them. Typical: (25, 10).
+        How many neighbours are drawn of each vertex in each hop, without repetition; -1: all
+        of them. Typical: (25, 10).
     batch_size : int, optional
         None: all seeds are one batch.
     seed : int
+    direction : {"in", "out"}
+        "in": draw in-neighbours, from which a vertex aggregates; "out": draw out-neighbours. In
+        an undirected graph they are the same.
 
     Returns
     -------
     dask DataFrame
         The sampled edges: batch; hop, from 1 on; source, the neighbour; target, the vertex for
-        which it was drawn. A partition for each slot. An awaitable if the client is
-        asynchronous.
+        which it was drawn ("out": the other way round). A partition for each slot. An
+        awaitable if the client is asynchronous.
 
     Raises
     ------
     VertexNotFoundError
         If a seed is not a vertex; names it.
+    OptionError
+        If an option has a value that is not allowed.
 
     Notes
     -----
@@ -89,7 +96,8 @@ def sample_neighbors(
     5      1    2       5       4
     """
     check_graph(g)
-    where = as_seeds(g, seeds, fanouts, batch_size, seed)
+    outward = choice("direction", direction, ("in", "out")) == "out"
+    where = replace(as_seeds(g, seeds, fanouts, batch_size, seed), outward=outward)
     home, meta = g._home, meta_of(g.id_dtype, COLUMNS)
 
     async def run() -> DataFrame:
@@ -181,8 +189,11 @@ async def _sample_slot(ctx: Context, shard: Shard, seeds: Seeds) -> pd.DataFrame
     near = np.concatenate([np.repeat(step.masters, count) for step, count in pairs])
     hop = np.repeat(np.arange(1, len(steps) + 1), [step.drawn.size for step in steps])
     drawn = np.concatenate([step.drawn for step in steps])
-    source = (await ids_of_locals(ctx, shard, drawn)).to_pandas()
-    target = shard.ids.take(near).to_pandas()
+    ends = (
+        (await ids_of_locals(ctx, shard, drawn)).to_pandas(),
+        shard.ids.take(near).to_pandas(),
+    )
+    source, target = ends[::-1] if seeds.outward else ends
     return pd.DataFrame(
         {"batch": batch, "hop": hop, "source": source, "target": target}, copy=False
     )

@@ -2,7 +2,7 @@
 
 ::
 
-    owner of v      draws entries of v's row of in-edges, for every batch that has reached v
+    owner of v      draws entries of v's row of edges, for every batch that has reached v
     owner of u      learns which batches have reached u now, and drops those that had before
 
 One exchange a hop, and one to find the seeds. A vertex is expanded once in a batch, when it is
@@ -43,12 +43,15 @@ class Seeds:
     fanouts : tuple of int
         How many neighbours are drawn in each hop; -1: all.
     seed : int
+    outward : bool
+        Walk along out-edges, not in-edges.
     """
 
     ids: Ids
     batches: NDArray[np.int64]
     fanouts: tuple[int, ...]
     seed: int
+    outward: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class Step:
 
 
 async def walk(ctx: Context, shard: Shard, seeds: Seeds) -> tuple[Shard, list[Step], Step]:
-    """Walk over in-edges.
+    """Walk over in-edges, or out-edges.
 
     Returns
     -------
@@ -92,7 +95,7 @@ async def walk(ctx: Context, shard: Shard, seeds: Seeds) -> tuple[Shard, list[St
     reached, steps = front, []
     for hop, fanout in enumerate(seeds.fanouts, start=1):
         ctx.stage = f"hop {hop}"
-        step = _expand(shard, front // stride, front % stride, fanout, seeds.seed)
+        step = _expand(shard, front // stride, front % stride, fanout, seeds)
         steps.append(step)
         front = await _hand_over(ctx, shard, step, stride)
         front = front[~_among(front, reached)]
@@ -102,10 +105,11 @@ async def walk(ctx: Context, shard: Shard, seeds: Seeds) -> tuple[Shard, list[St
     return shard, steps, Step(reached // stride, reached % stride, ends, none)
 
 
-def _expand(shard: Shard, batches: Keys, masters: Keys, fanout: int, seed: int) -> Step:
+def _expand(shard: Shard, batches: Keys, masters: Keys, fanout: int, seeds: Seeds) -> Step:
     """Draw neighbours of the masters, in each one's batch."""
-    rows = shard.into
-    ends, drawn = draw(rows.offsets, rows.targets, shard.rank, masters, batches, fanout, seed)
+    rows = shard.out if seeds.outward else shard.into
+    where = rows.offsets, rows.targets, shard.rank
+    ends, drawn = draw(*where, masters, batches, fanout, seeds.seed)
     return Step(batches, masters, ends, drawn)
 
 
