@@ -72,9 +72,9 @@ def test_outward_is_inward_in_the_reversed_graph(
 ) -> None:
     graph, spread = drawn
     turned = replace(graph, source=graph.target, target=graph.source)
-    asked: Any = [0, graph.n - 1], [0, 1], [fanout, fanout]
-    found = sampled(graph, spread, *asked, outward=True)
-    wanted = sampled(turned, spread, *asked).rename(
+    seeds, fanouts = [0, graph.n - 1], [fanout, fanout]
+    found = sampled(graph, spread, seeds, [0, 1], fanouts, outward=True)
+    wanted = sampled(turned, spread, seeds, [0, 1], fanouts).rename(
         columns={"source": "target", "target": "source"}
     )
     assert sorted(found.itertuples(index=False)) == sorted(
