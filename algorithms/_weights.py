@@ -104,8 +104,8 @@ def _small(held: Sequence[NDArray[Any]], degree: float) -> float:
     Examples
     --------
     >>> weights = np.linspace(0, 10, 1001)
-    >>> round(_small([weights], 25.0), 9), weights.mean() / 5
-    (1.01, 1.0)
+    >>> round(_small([weights], 25.0), 9), float(weights.mean() / 5)
+    (1.009, 1.0)
     """
     sample = np.concatenate([some[:: max(1, some.size // SAMPLE)] for some in held])
     sample = sample[sample > 0]
