@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import time
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from distributed import Client, Status
 
 import dgraph as dg
 from dgraph.engine import members
+from dgraph.engine.returning import late_workers
 from dgraph.errors import ClusterWarning
 from tests.clusters import cluster
 from tests.gangs import soon
@@ -38,6 +41,42 @@ def test_a_graph_waits_for_workers_that_were_just_lost(
         kill_one(client)
         with pytest.warns(ClusterWarning, match="only 1 threads take part: of tcp:"):
             assert slots(client) == 1
+
+
+def test_who_was_sent_away_is_not_waited_for(recwarn: pytest.WarningsRecorder) -> None:
+    """Dask takes for lost whom `scale` has ended."""
+    with cluster(2) as client:
+        made: Any = client.cluster
+        made.scale(1)
+        assert soon(lambda: len(client.ncores()) == 1, 60)
+        assert slots(client) == 1
+        assert not [found for found in recwarn if found.category is ClusterWarning]
+
+
+@pytest.mark.parametrize("moment", ["leaves", "comes"])
+def test_who_leaves_or_comes_while_the_scheduler_is_asked_is_late(moment: str) -> None:
+    found = asyncio.run(
+        late_workers(Changing(moment), {"a": {"status": "running", "nanny": 1}})
+    )
+    assert found == ["b"]
+
+
+class Changing:
+    """A scheduler of workers a and b; b leaves, or comes back, when its log has been read."""
+
+    def __init__(self, moment: str) -> None:
+        self.workers = {"a": 1, "b": 1} if moment == "leaves" else {"a": 1}
+
+    async def ncores(self) -> dict[str, int]:
+        return dict(self.workers)
+
+    async def events(self, topic: str) -> list[Any]:
+        if topic != "all":
+            return []
+        now, leaves = time.time(), "b" in self.workers
+        self.workers = {"a": 1} if leaves else {"a": 1, "b": 1}
+        lost = {"action": "remove-worker", "expected": False, "worker": "z"}
+        return [] if leaves else [(now, lost), (now, {"action": "add-worker", "worker": "b"})]
 
 
 def kill_one(client: Client) -> None:

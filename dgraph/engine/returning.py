@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from time import time
 from typing import Any
 
-__all__ = ["RESTART", "describe_late", "late_workers", "lost_lately"]
+__all__ = ["RESTART", "changes_lately", "describe_late", "late_workers", "still_lost"]
 
 #: Seconds that a nanny gets to start a lost worker again; it takes 2 to 4 on a busy laptop.
 RESTART = 10.0
@@ -28,18 +28,38 @@ async def late_workers(scheduler: Any, identities: Mapping[str, Any]) -> list[st
     identities : mapping of address to identity
         What workers have answered; whether a nanny looks after them is in it.
     """
-    known, events = await asyncio.gather(scheduler.ncores(), scheduler.events(topic="all"))
+    before = await scheduler.ncores()
+    events = await scheduler.events(topic="all")
+    # who leaves or comes while the scheduler is asked is in one of both
+    known = {**before, **await scheduler.ncores()}
     silent = [address for address in known if address not in identities]
     paused = [
         address for address, who in identities.items() if who and who["status"] == "paused"
     ]
     # Dask forgets with a worker whether it had a nanny: it is taken for one like the others.
     nannies = any(who and who["nanny"] for who in identities.values())
-    return [*silent, *paused, *(lost_lately(events, time()) if nannies else ())]
+    if not nannies:
+        return [*silent, *paused]
+    changes = changes_lately(events, time())
+    gone = await _closed(scheduler, [address for lost, address in changes if lost])
+    return [*silent, *paused, *still_lost(changes, gone)]
 
 
-def lost_lately(events: Iterable[tuple[float, Any]], now: float) -> list[str]:
-    """Return the workers that were lost unexpectedly, and for which none has come since.
+async def _closed(scheduler: Any, lost: Collection[str]) -> list[str]:
+    """Return which of the workers have said that they close: nobody starts those again.
+
+    So do those that `scale` has ended, which the scheduler takes for lost.
+    """
+    said = await asyncio.gather(*(scheduler.events(topic=address) for address in lost))
+    return [
+        address
+        for address, events in zip(lost, said, strict=True)
+        if any(_action(event) == "closing-worker" for _, event in events)
+    ]
+
+
+def changes_lately(events: Iterable[tuple[float, Any]], now: float) -> list[tuple[bool, str]]:
+    """Return which workers were lost unexpectedly, and which came (False), in this sequence.
 
     Parameters
     ----------
@@ -49,24 +69,43 @@ def lost_lately(events: Iterable[tuple[float, Any]], now: float) -> list[str]:
 
     Examples
     --------
-    >>> lost = {"action": "remove-worker", "expected": False}
+    >>> lost = {"action": "remove-worker", "expected": False, "worker": "a"}
     >>> came = {"action": "add-worker", "worker": "c"}
-    >>> lost_lately([(100, lost | {"worker": "a"}), (101, lost | {"worker": "b"})], 102)
-    ['a', 'b']
-    >>> lost_lately([(100, lost | {"worker": "a"}), (101, came)], 102)
-    []
-    >>> lost_lately([(40, lost | {"worker": "a"})], 102)
+    >>> changes_lately([(40, lost), (100, lost), (101, came)], 102)
+    [(True, 'a'), (False, 'c')]
+    """
+    return [
+        (_action(event) == "remove-worker", event["worker"])
+        for when, event in events
+        if abs(now - when) <= LATELY
+        and (
+            _action(event) == "add-worker"
+            or (_action(event) == "remove-worker" and not event["expected"])
+        )
+    ]
+
+
+def still_lost(changes: Iterable[tuple[bool, str]], closed: Collection[str]) -> list[str]:
+    """Return the workers that were lost and have not closed, and for which none has come since.
+
+    Examples
+    --------
+    >>> still_lost([(True, "a"), (True, "b"), (False, "c")], [])
+    ['b']
+    >>> still_lost([(True, "a"), (True, "b"), (False, "c")], ["a"])
     []
     """
     lost: list[str] = []
-    for when, event in events:
-        if not isinstance(event, Mapping) or abs(now - when) > LATELY:
-            continue
-        if event.get("action") == "remove-worker" and not event["expected"]:
-            lost.append(event["worker"])
-        elif event.get("action") == "add-worker" and lost:
-            lost.pop(0)
+    for is_lost, address in changes:
+        if not is_lost:
+            del lost[:1]
+        elif address not in closed:
+            lost.append(address)
     return lost
+
+
+def _action(event: Any) -> Any:
+    return event.get("action") if isinstance(event, Mapping) else None
 
 
 def describe_late(late: Collection[str], threads: int) -> str:
