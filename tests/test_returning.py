@@ -79,6 +79,31 @@ class Changing:
         return [] if leaves else [(now, lost), (now, {"action": "add-worker", "worker": "b"})]
 
 
+def test_who_comes_back_late_has_time_to_learn_what_dgraph_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its fifth answer comes after 5 s: it does not know it yet, but only for a second."""
+    monkeypatch.setattr(members, "monotonic", lambda: 6.0 - len(answers))
+    who = {"host": "h", "process": "p", "threads": 1, "ready": True, "status": "running"}
+    answers: list[dict[str, Any]] = [{}, {}, {}, {}, {"a": None}, {"a": {**who, "nanny": True}}]
+
+    class Waking:
+        async def register_plugin(self, plugin: Any) -> None: ...
+
+        async def broadcast(self, **message: Any) -> dict[str, Any]:
+            return answers.pop(0)
+
+        async def ncores(self) -> dict[str, int]:
+            return {"a": 1}
+
+        async def events(self, topic: str) -> list[Any]:
+            return []
+
+    client: Any = Waking()
+    client.scheduler = client
+    assert list(asyncio.run(members._identities(client, None, 50))) == ["a"]
+
+
 def kill_one(client: Client) -> None:
     """Kill a worker; Dask would not start one again that is just starting."""
     assert soon(lambda: all(nanny.status == Status.running for nanny in nannies(client)), 30)

@@ -90,12 +90,20 @@ async def _identities(
         await client.register_plugin(Plugin())
     scheduler: Any = client.scheduler
     began = monotonic()
+    strange: dict[str, float] = {}
     while True:
         found = await scheduler.broadcast(msg={"op": "dgraph_identity"}, on_error="ignore")
-        strange = [address for address, identity in found.items() if identity is None]
-        if strange and monotonic() - began > PROMPT:
+        now = monotonic()
+        # a worker that has just come back learns it while it starts
+        strange = {
+            address: strange.get(address, now)
+            for address, identity in found.items()
+            if identity is None
+        }
+        still = [address for address, since in strange.items() if now - since > PROMPT]
+        if still:
             raise RunError(
-                f"worker {strange[0]} does not know dgraph: install the client's version of "
+                f"worker {still[0]} does not know dgraph: install the client's version of "
                 "dask-dgraph on all workers, and see their logs"
             )
         ready = {address: who for address, who in found.items() if who and who["ready"]}
