@@ -263,3 +263,11 @@ def test_a_comparison_keeps_nothing(client: Client) -> None:
     del graph
     gc.collect()
     assert gone() is None
+
+
+def test_what_is_held_is_not_rounded_to_what_is_fetched() -> None:
+    def store(vertices: Any) -> Any:
+        return vertices / 2 if (vertices % 2).all() else vertices // 2
+
+    cache = dg.gnn.FeatureCache(store, [1, 3])
+    assert cache(np.array([3, 4])).tolist() == [1.5, 2.0]

@@ -81,7 +81,7 @@ class FeatureCache:
             found: Array = self._rows[at]
             return found
         fetched = self._fetch(vertices[~held])
-        found = np.empty((len(at), *fetched.shape[1:]), fetched.dtype)
+        found = np.empty((len(at), *fetched.shape[1:]), np.result_type(self._rows, fetched))
         found[held], found[~held] = self._rows[at[held]], fetched
         return found
 
