@@ -8,6 +8,7 @@ import signal
 import time
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 from distributed import Client, Status
@@ -25,9 +26,13 @@ PATH = np.array([[1, 2], [2, 3]])
 def test_a_graph_waits_for_workers_that_were_just_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In a cluster of its own: killed workers are started again."""
+    """In a cluster of its own: killed workers are started again.
+
+    Dask ends a nanny whose worker is not there 15 s after a loss, if only for it was lost anew.
+    """
     monkeypatch.setattr(members, "RESTART", 50.0)  # of a machine that has other work
-    with cluster(2) as client:
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "300 s"})
+    with patient, cluster(2) as client:
         kill_one(client)
         assert slots(client, slots=1) == 1  # needs none of them
         assert slots(client) == 2
