@@ -34,6 +34,8 @@ def is_command(words: Sequence[str]) -> bool:
 
 def _end_at_interrupts() -> None:
     """Let Ctrl-C end the command with one line, and change nothing in any other process."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return  # somebody's own, or ignored: in the background of a script
     here = threading.current_thread() is threading.main_thread()
     if here and multiprocessing.parent_process() is None and is_command(sys.orig_argv):
         signal.signal(signal.SIGINT, _end)

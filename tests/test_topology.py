@@ -163,6 +163,7 @@ def test_drawing() -> None:
         lambda: Topology.from_fanouts([]),
         lambda: Topology.from_fanouts([2, 0]),
         lambda: Topology.from_fanouts("2,2"),  # type: ignore[arg-type]
+        lambda: Topology.from_fanouts(x for x in (2, 2)),  # type: ignore[arg-type]
         lambda: Topology.from_fanouts(4),  # type: ignore[arg-type]
         lambda: Topology.from_fanouts([2.0, 2]),  # type: ignore[list-item]
         lambda: Topology.from_paths({}),

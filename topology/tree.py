@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
 from importlib import import_module
@@ -74,7 +74,9 @@ class Topology(Levels):
         >>> Topology.from_fanouts([4, 2, 8, 16]).slots
         1024
         """
-        counts = isinstance(fanouts, Iterable) and all(isinstance(x, Integral) for x in fanouts)
+        counts = isinstance(fanouts, Collection) and all(
+            isinstance(some, Integral) for some in fanouts
+        )
         if not counts or len(fanouts) == 0 or min(fanouts) < 1:
             raise OptionError(
                 f"expected fan-outs of at least 1, lowest level first, got {fanouts!r}; "
