@@ -282,7 +282,7 @@ class Graph:
         """Say how large the graph is and of what kind."""
         slots = f"{self.slots} slot{'s' if self.slots > 1 else ''}"
         counts = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
-        state = "" if self._home.open else ", closed"
+        state = "" if self._home.open else f", {self._home.state}"
         return f"<Graph: {counts}, {self._facts.kind}, {slots}{state}>"
 
     def _repr_html_(self) -> str:
@@ -292,7 +292,7 @@ class Graph:
             "slots": f"{self.slots}, on {len(self._home.members)} workers",
             "placement": self.placement,
             "memory": format_bytes(sum(self._facts.bytes)),
-            "state": "in memory" if self._home.open else "closed",
+            "state": self._home.state,
         }
         return html("dgraph.Graph", rows)
 

@@ -66,6 +66,8 @@ class Home:
         self.name = f"graph-{uuid.uuid4().hex}"
         self._futures: tuple[Future[Any], ...] = ()
         self._ended: str | None = None
+        #: "in memory", "closed", or "lost" since this was found.
+        self.state = "in memory"
         self._runs: list[RunRecord] = []
         self._scores: tuple[int, ...] | None = None
         self._agreed: frozenset[str] = frozenset()
@@ -131,7 +133,10 @@ class Home:
         try:
             result = await launch(self.client, spec)
         except GraphLostError as error:
-            self._ended, self._futures = str(error), ()
+            if self._ended is not None:  # closed, or found lost, while this run went on
+                raise GraphLostError(self._ended) from error
+            self._ended, self._futures = f"the graph is lost: {error}", ()
+            self.state = "lost"
             raise
         self._agreed |= result.agreed
         return result
@@ -171,7 +176,7 @@ class Home:
             if self.client.status != "running":
                 self._end("the client of the graph is closed, and with it the graph")
             elif lost := self._lost():
-                self._end(f"{lost} left the cluster, and its part of the graph is lost")
+                self._end(f"{lost} left the cluster, and its part of the graph is lost", "lost")
         if self._ended is not None:
             raise GraphLostError(self._ended)
 
@@ -188,7 +193,8 @@ class Home:
         if self._ended is None:
             self._end("the graph was closed")
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str, state: str = "closed") -> None:
+        self.state = state
         self._ended = f"{reason}: build it again with from_edges, or load a saved copy"
         self._futures = ()
 

@@ -483,6 +483,7 @@ def test_a_worker_that_dies_loses_the_graph_and_says_so() -> None:
         for _ in range(2):
             with pytest.raises(GraphLostError, match=r"worker tcp://.*from_edges"):
                 _search_for_ever(g)
+        assert "lost" in repr(g)
         again = dg.from_edges(KARATE, client=client)
         assert client.compute(dg.bfs(again, 0)).result()["distance"].max() == 3
         client.wait_for_workers(2, timeout=60)  # Dask may hang if it closes while one restarts
@@ -495,6 +496,22 @@ def _search_for_ever(g: dg.Graph) -> None:
 
 def _die() -> None:
     threading.Timer(0.05, os._exit, [1]).start()
+
+
+def test_a_graph_that_is_closed_during_a_run_is_not_called_lost(
+    embedded: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    g = dg.from_edges(KARATE, client=embedded)
+
+    async def launch(*_: object) -> None:
+        g.close()
+        raise GraphLostError("worker a no longer holds its part of the graph")
+
+    monkeypatch.setattr("dgraph.home.launch", launch)
+    for _ in range(2):
+        with pytest.raises(GraphLostError, match="the graph was closed"):
+            dg.bfs(g, 0)
+    assert "closed" in repr(g)
 
 
 def test_edge_value_errors_are_value_errors() -> None:

@@ -43,8 +43,10 @@ class NeighborLoader:
     g : Graph
     seeds : list, array or Series of vertices
         Such as the tablet of a device, `Tablets.of_device`. One named twice counts once.
-    fanouts, batch_size, seed
-        As in `dgraph.gnn.sample_neighbors`.
+    fanouts, seed
+        As in `dgraph.gnn.sample_neighbors`; neighbours are drawn along in-edges.
+    batch_size : int
+        Seeds of a batch; the last has fewer.
     features : DataFrame or function, optional
         A row for each vertex, indexed by it; or what returns the features of an array of
         vertices, row by row, called from other threads, such as a `dgraph.gnn.FeatureCache`.
