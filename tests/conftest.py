@@ -1,4 +1,4 @@
-"""What every test gets: a time limit, a guard against left-overs, profiles, the shared data."""
+"""What tests get: a time limit, a guard against left-overs, profiles, data, a cluster."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ import dask.threaded
 import hypothesis
 import psutil
 import pytest
+from distributed import Client
+
+import dgraph as dg
+from tests.clusters import cluster
+from tests.halves import two_halves
 
 ROOT = Path(__file__).parents[1]
 IN_CI = os.environ.get("CI") == "true"
@@ -49,6 +54,20 @@ def shared() -> Path:
         message = f"needs the validation data in {folder}"
         pytest.fail(message) if IN_CI else pytest.skip(message)
     return folder
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """Yield a client of one worker with two threads, in this process: one a file of tests."""
+    with cluster(1, threads=2, processes=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def g(client: Client) -> Iterator[dg.Graph]:
+    """Yield the graph on which tests of `dgraph.gnn` train."""
+    with two_halves(client) as graph:
+        yield graph
 
 
 @contextmanager

@@ -22,7 +22,6 @@ import dgraph as dg
 from dgraph.arguments import as_sources, choice, flag, integer, number
 from dgraph.errors import OptionError, OptionTypeError
 from dgraph.placement.resolve import NAMED
-from tests.clusters import cluster
 
 EDGES = pd.DataFrame({"source": [1, 2, 3], "target": [2, 3, 1], "weight": [1.0, 2.0, 3.0]})
 
@@ -38,12 +37,6 @@ ALGORITHMS: dict[str, tuple[Any, ...]] = {
     "core_number": (),
     "run_vertex_program": (dg.VertexProgram(),),
 }
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, 2, processes=False) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,6 @@ from distributed import Client
 
 import dgraph as dg
 from dgraph.errors import DgraphError
-from tests.clusters import cluster
 
 CASES = Path(__file__).parents[2] / "shared" / "cases" / "cases.json"
 ELSEWHERE = {
@@ -48,12 +47,6 @@ def checks() -> Iterator[Any]:
         for case in json.loads(CASES.read_text()):
             for number, check in enumerate(case["checks"], 1):
                 yield pytest.param(check, id=f"{case['id']}.{number} {check['name']}")
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
 
 
 def settings(check: Check) -> list[Setting]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest import mock
@@ -27,15 +26,8 @@ from dgraph.placement.heap import pop, push
 from dgraph.placement.quotient import make_quotient
 from dgraph.placement.whole import links_of
 from dgraph.topology import Topology
-from tests.clusters import cluster
 
 DEEP = Topology.from_fanouts([2, 2, 2])
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
 
 
 def random_edges(n: int, m: int, blocks: int = 1) -> pd.DataFrame:

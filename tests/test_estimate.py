@@ -20,7 +20,6 @@ from dgraph.engine.pool import run
 from dgraph.shard import Shard
 from dgraph.sketch import Sketch
 from dgraph.vertices.ids import IntIds
-from tests.clusters import cluster
 from tests.reference import build, plain
 
 Array = NDArray[Any]
@@ -83,12 +82,6 @@ def test_an_estimate_with_split_rows_is_within_20_percent(
     census = Census.of_sketch(sketch, "int64", weighted, parallels, loopless, directed)
     estimated = shard_bytes(census, slots, directed, how)
     assert estimated == pytest.approx(np.mean(needed), rel=0.15)
-
-
-@pytest.fixture(scope="module")
-def client() -> Any:
-    with cluster(1, 2, processes=False) as client:
-        yield client
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -9,7 +9,7 @@ import time
 import types
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,20 +19,8 @@ from distributed import Client
 
 import dgraph as dg
 from dgraph.errors import OptionError, VertexNotFoundError
-from tests.clusters import cluster, held
+from tests.clusters import held
 from tests.halves import two_halves
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def g(client: Client) -> Iterator[dg.Graph]:
-    with two_halves(client) as graph:
-        yield graph
 
 
 def test_a_pipeline_changes_nothing(g: dg.Graph) -> None:

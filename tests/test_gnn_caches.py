@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -20,20 +19,7 @@ from dgraph.gnn.cache import row_bytes
 from dgraph.gnn.candidates import settle
 from dgraph.gnn.tablets import even
 from dgraph.topology import Topology
-from tests.clusters import cluster
-from tests.halves import CLIQUES, two_halves
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def g(client: Client) -> Iterator[dg.Graph]:
-    with two_halves(client) as graph:
-        yield graph
+from tests.halves import CLIQUES
 
 
 @given(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from dgraph.errors import (
     OptionTypeError,
     VertexNotFoundError,
 )
-from tests.clusters import cluster
 from tests.halves import two_halves
 
 HALF: Any = 0.5
@@ -28,18 +26,6 @@ TABLE = pd.DataFrame({"x": np.arange(120.0)}, index=np.arange(120))
 COUNTS = np.array([[3, 1], [4, 0]])
 HOT = dg.gnn.Hotness(pd.Series([7, 8]), np.array([2, 1]), COUNTS, COUNTS, COUNTS)
 ROOM = dg.gnn.Room(8, 1)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def g(client: Client) -> Iterator[dg.Graph]:
-    with two_halves(client) as graph:
-        yield graph
 
 
 def loader(g: dg.Graph, seeds: Any = (0,), fanouts: Any = (2,), **options: Any) -> Any:

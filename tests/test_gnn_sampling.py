@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,22 +18,10 @@ from dgraph.errors import OptionError
 from dgraph.gnn.drawing import draw
 from dgraph.gnn.sampling import _sample_slot
 from dgraph.gnn.walking import Seeds
-from tests.clusters import asynchronously, cluster
-from tests.halves import CLIQUES, two_halves
+from tests.clusters import asynchronously
+from tests.halves import CLIQUES
 from tests.reference import PlainGraph
 from tests.strategies import Spread, spread_graphs
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def g(client: Client) -> Iterator[dg.Graph]:
-    with two_halves(client) as graph:
-        yield graph
 
 
 def sampled(

@@ -7,7 +7,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
@@ -43,12 +43,6 @@ SLOTS = [1, 2, 3, 5]
 
 #: A parent that is not in the graph; ids of drawn graphs are others.
 STRANGER = -99
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as found:
-        yield found
 
 
 # The rules as the specification has them, one vertex and one edge after the other

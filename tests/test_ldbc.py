@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from dgraph.algorithms.bfs import bfs_slot
@@ -15,7 +17,7 @@ from dgraph.algorithms.pagerank import pagerank_slot
 from dgraph.algorithms.sssp import sssp_slot
 from tests import ldbc
 from tests.harness import frame_of
-from tests.reference import as_ids, build
+from tests.reference import PlainGraph, as_ids, build
 
 KINDS = [("dir", "directed"), ("undir", "undirected")]
 SLOTS = [1, 2, 3, 5]
@@ -37,105 +39,85 @@ def test_the_matchers_match(folder: Path, name: str) -> None:
     assert not match(expected, bad)
 
 
-def cases(folder: Path, kernel: str, letters: str, kind: str) -> list[tuple[Path, Path, str]]:
-    """Return inputs and outputs of the validation graph and of the example."""
-    example = folder / "example" / f"example-{kind}"
-    return [
+def cases(
+    folder: Path, kernel: str, letters: str, kind: str
+) -> Iterator[tuple[PlainGraph, ldbc.Values, Any]]:
+    """Yield graph, expected values and parameters of the validation and of the example."""
+    facts = ldbc.parameters(folder)
+    weighted = kernel == "sssp"
+    example = f"example/example-{kind}"
+    for before, after, told in (
         (
-            folder / kernel / f"{letters}-input",
-            folder / kernel / f"{letters}-output",
-            "validation",
+            f"{kernel}/{letters}-input",
+            f"{kernel}/{letters}-output",
+            facts["validation"][kernel][kind],
         ),
-        (Path(f"{example}-input"), Path(f"{example}-{kernel.upper()}"), "example"),
-    ]
+        (
+            example if weighted else f"{example}-input",
+            f"{example}-{kernel.upper()}",
+            facts["example"][kind][kernel],
+        ),
+    ):
+        read = ldbc.vertex_edge if weighted else ldbc.adjacency
+        yield read(folder / before, kind == "directed"), ldbc.values(folder / after), told
 
 
-@pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", SLOTS)
+def by_vertex(found: pd.DataFrame, values: pd.Series[Any]) -> ldbc.Values:
+    """Return the written value of each vertex."""
+    return dict(zip(found["vertex"], values, strict=True))
+
+
+on_every_graph = pytest.mark.parametrize(("letters", "kind"), KINDS)
+on_slots = pytest.mark.parametrize("slots", SLOTS)
+
+
+@on_every_graph
+@on_slots
 def test_bfs(folder: Path, letters: str, kind: str, slots: int) -> None:
-    facts = ldbc.parameters(folder)
-    sources = [
-        facts["validation"]["bfs"][kind]["source"],
-        facts["example"][kind]["bfs"]["source"],
-    ]
-    for (before, after, _), source in zip(
-        cases(folder, "bfs", letters, kind), sources, strict=True
-    ):
-        shards = build(ldbc.adjacency(before, kind == "directed"), slots)
-        found = frame_of(bfs_slot, shards, as_ids([source]), None)
+    for graph, expected, told in cases(folder, "bfs", letters, kind):
+        found = frame_of(bfs_slot, build(graph, slots), as_ids([told["source"]]), None)
         reached = found["distance"].astype("string").fillna(ldbc.UNREACHED)
-        assert ldbc.exact(ldbc.values(after), dict(zip(found["vertex"], reached, strict=True)))
+        assert ldbc.exact(expected, by_vertex(found, reached))
 
 
-@pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", SLOTS)
+@on_every_graph
+@on_slots
 def test_components(folder: Path, letters: str, kind: str, slots: int) -> None:
-    for before, after, _ in cases(folder, "wcc", letters, kind):
-        shards = build(ldbc.adjacency(before, kind == "directed"), slots)
-        found = frame_of(connected_components_slot, shards)
-        labels = dict(zip(found["vertex"], found["component"].astype("string"), strict=True))
-        assert ldbc.equivalence(ldbc.values(after), labels)
+    for graph, expected, _ in cases(folder, "wcc", letters, kind):
+        found = frame_of(connected_components_slot, build(graph, slots))
+        labels = by_vertex(found, found["component"].astype("string"))
+        assert ldbc.equivalence(expected, labels)
 
 
-@pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", SLOTS)
+@on_every_graph
+@on_slots
 def test_pagerank(folder: Path, letters: str, kind: str, slots: int) -> None:
-    facts = ldbc.parameters(folder)
-    rounds = [
-        facts["validation"]["pr"][kind]["iterations"],
-        facts["example"][kind]["pr"]["iterations"],
-    ]
-    for (before, after, _), count in zip(
-        cases(folder, "pr", letters, kind), rounds, strict=True
-    ):
-        shards = build(ldbc.adjacency(before, kind == "directed"), slots)
-        found = frame_of(pagerank_slot, shards, 0.85, None, count, None)
-        ranks = dict(zip(found["vertex"], found["rank"].map(repr), strict=True))
-        assert ldbc.epsilon(ldbc.values(after), ranks)
+    for graph, expected, told in cases(folder, "pr", letters, kind):
+        shards = build(graph, slots)
+        found = frame_of(pagerank_slot, shards, 0.85, None, told["iterations"], None)
+        assert ldbc.epsilon(expected, by_vertex(found, found["rank"].map(repr)))
 
 
-@pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", SLOTS)
+@on_every_graph
+@on_slots
 def test_cdlp(folder: Path, letters: str, kind: str, slots: int) -> None:
-    facts = ldbc.parameters(folder)
-    rounds = [
-        facts["validation"]["cdlp"][kind]["iterations"],
-        facts["example"][kind]["cdlp"]["iterations"],
-    ]
-    for (before, after, _), count in zip(
-        cases(folder, "cdlp", letters, kind), rounds, strict=True
-    ):
-        shards = build(ldbc.adjacency(before, kind == "directed"), slots)
-        found = frame_of(cdlp_slot, shards, count)
-        labels = dict(zip(found["vertex"], found["label"].astype("string"), strict=True))
-        assert ldbc.exact(ldbc.values(after), labels)
+    for graph, expected, told in cases(folder, "cdlp", letters, kind):
+        found = frame_of(cdlp_slot, build(graph, slots), told["iterations"])
+        assert ldbc.exact(expected, by_vertex(found, found["label"].astype("string")))
 
 
-@pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", SLOTS)
+@on_every_graph
+@on_slots
 def test_lcc(folder: Path, letters: str, kind: str, slots: int) -> None:
-    for before, after, _ in cases(folder, "lcc", letters, kind):
-        shards = build(ldbc.adjacency(before, kind == "directed"), slots)
-        found = frame_of(local_clustering_slot, shards)
-        shares = dict(zip(found["vertex"], found["clustering"].map(repr), strict=True))
-        assert ldbc.epsilon(ldbc.values(after), shares)
+    for graph, expected, _ in cases(folder, "lcc", letters, kind):
+        found = frame_of(local_clustering_slot, build(graph, slots))
+        assert ldbc.epsilon(expected, by_vertex(found, found["clustering"].map(repr)))
 
 
-@pytest.mark.parametrize(("letters", "kind"), KINDS)
-@pytest.mark.parametrize("slots", SLOTS)
+@on_every_graph
+@on_slots
 def test_sssp(folder: Path, letters: str, kind: str, slots: int) -> None:
-    facts = ldbc.parameters(folder)
-    example = folder / "example" / f"example-{kind}"
-    files = [
-        (folder / "sssp" / f"{letters}-input", folder / "sssp" / f"{letters}-output"),
-        (example, Path(f"{example}-SSSP")),
-    ]
-    sources = [
-        facts["validation"]["sssp"][kind]["source"],
-        facts["example"][kind]["sssp"]["source"],
-    ]
-    for (before, after), source in zip(files, sources, strict=True):
-        shards = build(ldbc.vertex_edge(before, kind == "directed"), slots)
-        found = frame_of(sssp_slot, shards, as_ids([source]))
+    for graph, expected, told in cases(folder, "sssp", letters, kind):
+        found = frame_of(sssp_slot, build(graph, slots), as_ids([told["source"]]))
         far = found["distance"].map(repr).replace("inf", "Infinity")
-        assert ldbc.epsilon(ldbc.values(after), dict(zip(found["vertex"], far, strict=True)))
+        assert ldbc.epsilon(expected, by_vertex(found, far))

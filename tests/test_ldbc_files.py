@@ -22,7 +22,6 @@ from dgraph.edges.ldbc import read_properties
 from dgraph.edges.sources import open_edges
 from dgraph.errors import EdgeValueError, OptionError
 from tests import ldbc
-from tests.clusters import cluster
 
 #: The suite's name of each kernel, and ours.
 KERNELS = {
@@ -49,12 +48,6 @@ graph.{name}.pr.num-iterations = 2
 graph.{name}.sssp.weight-property = weight
 graph.{name}.sssp.source-vertex = {source}
 """
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, 2, processes=False) as one:
-        yield one
 
 
 @pytest.fixture(autouse=True)

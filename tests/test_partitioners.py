@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from dgraph.placement.quotient import make_quotient
 from dgraph.placement.trees import ORDERS
 from dgraph.placement.whole import links_of, place_whole
 from dgraph.topology import Topology
-from tests.clusters import asynchronously, cluster
+from tests.clusters import asynchronously
 from tests.reference import PlainGraph
 from tests.strategies import Spread, spread_graphs
 
@@ -44,12 +43,6 @@ HIERARCHIES = [
 ]
 STRATEGIES = [*HIERARCHIES, Fennel(), XTree(), Adp(), TopoX(size=3)]
 TREE = Topology.from_fanouts([2, 2])
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
 
 
 def pairs_of(edges: list[tuple[int, int]]) -> pd.DataFrame:

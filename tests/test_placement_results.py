@@ -7,7 +7,6 @@ without a cluster. What users see of some of them is in test_partitioners and te
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from dgraph.build.splitting import split_rows
 from dgraph.engine.pool import run
 from dgraph.placement import Auto, Hierarchy
 from dgraph.topology import Topology
-from tests.clusters import cluster
 from tests.harness import frame_of
 from tests.programs import programs
 from tests.reference import PlainGraph, build, plain
@@ -36,12 +34,6 @@ PLACEMENTS: list[Any] = [
     Hierarchy(order="dfs", spread="greedy", vol_st=40),
     Hierarchy(order="prim", edges="2d-in-domain"),
 ]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
 
 
 def graph(directed: bool) -> PlainGraph:

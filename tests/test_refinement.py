@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from distributed import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,17 +17,10 @@ from dgraph.placement.loads import Loads, loads_of, sizes_of
 from dgraph.placement.moving import move, settle
 from dgraph.placement.whole import links_of
 from dgraph.topology import Topology
-from tests.clusters import cluster
 from tests.reference import PlainGraph
 from tests.strategies import Spread, spread_graphs
 
 TREE = Topology.from_fanouts([2, 2])
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as client:
-        yield client
 
 
 def outcome(

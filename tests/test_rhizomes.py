@@ -241,12 +241,6 @@ def _received(program: Program, shards: list[Shard]) -> int:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    with cluster(1, threads=2, processes=False) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def edges(client: Client) -> pd.DataFrame:
     with client.as_current():
         found: pd.DataFrame = dg.generate.kronecker(7, 6).compute(scheduler="threads")
