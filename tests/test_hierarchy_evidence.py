@@ -20,7 +20,7 @@ from dgraph.algorithms.pagerank import pagerank_slot
 from dgraph.config import ROUTINGS
 from dgraph.edges.generate import kronecker_rows
 from dgraph.engine.context import Context
-from dgraph.engine.network import Network
+from dgraph.engine.network import Network, find_network
 from dgraph.engine.pool import run
 from dgraph.engine.records import Recorder
 from dgraph.exchange.routing.choice import Load, estimate
@@ -154,6 +154,15 @@ def test_the_command_prints_and_writes_every_table(
     assert ring > auto  # frames that are passed on count each time
     for name in ("fig8_scaling", "virtual", "virtual_full"):
         assert "simulated" in tables[name]["title"]
+
+
+def test_a_ring_goes_round_where_other_routings_go_straight() -> None:
+    alone = Topology.from_fanouts([1, 4])  # four processes of one slot
+    with baselines._ring():
+        ring = find_network("ring", True, None, alone)
+        assert ring is not None
+        assert [hop.stage for hop in ring.hops("ring", False)] == [0, 1, 2]
+    assert find_network("rail", True, None, alone) is None
 
 
 def test_the_command_says_what_it_does_not_know() -> None:

@@ -53,7 +53,7 @@ Array = NDArray[Any]
 class Asked:
     """What the command line says."""
 
-    scale: int = 14
+    scale: int = 13
     dimension: int = 100
     batch_size: int = 128
     turns: int = 3
@@ -84,6 +84,7 @@ class Bench:
     @cached_property
     def trials(self) -> dict[str, Trial]:
         """Both graphs, with their training vertices and epochs."""
+        self.say("a worker process for the graphs")
         edges = {
             "kronecker": kronecker(self.asked.scale),
             "grid": grid(1 << (self.asked.scale // 2)),
@@ -167,19 +168,19 @@ class Timed:
 def layouts(bench: Bench) -> Iterator[Table]:
     """Count hits and transactions, and time epochs, of all layouts and caches."""
     for graph, trial in bench.trials.items():
-        bench.say(f"{graph}: caches of all layouts")
         rows: list[dict[str, Any]] = []
         timed: dict[int, Timed] = {}
         store = Store(bench.client, vertices(trial.g), bench.asked.dimension)
         for part in CACHES:
             room = bench.room(trial, part)
+            bench.say(f"{graph}: caches of {part:.2%}, all layouts")
             for name in dg.gnn.LAYOUTS:
                 row = {"cache": f"{part:.2%}"} | measured(name, trial, room)
                 if row["hit_rate"] == row["hit_rate"]:
                     timed[len(rows)] = _device(trial, name, room, store)
                 rows.append({key: _plain(value) for key, value in row.items()})
-        bench.say(f"{graph}: epochs of all layouts")
         for turn in range(bench.asked.turns):
+            bench.say(f"{graph}: epochs of all layouts, turn {turn + 1} of {bench.asked.turns}")
             for some in timed.values():
                 some.epoch(trial, store, turn)
         for at, some in timed.items():

@@ -13,13 +13,14 @@ auto            "auto" beside the best fixed routing, on four machines
 virtual         BFS and PageRank on thousands of slots of described machines
 links           `topology.simulate` beside traffic on the emulated network
 carriers        every transport, and whether "auto" takes the best one
+baselines       one strategy for everything, as other systems have it, on this host
 overlap         sending while a kernel goes on, with static and dynamic buffers
 law             times on 8 slots, extrapolated from 2 and 4: held against the emulated network
 walls           wall time on the emulated network: Figs. 1, 4 and the ablation, measured
 ==============  ============================================================================
 
 Frames, messages and bytes are always counted, by the engine on virtual slots (``lab``) or from
-the whole graph (``counting``, the same to the last byte). Times are "modelled" or "simulated"
-(`dgraph.topology.simulate` of these frames) unless they are measured on the emulated network,
-which needs root and the folder of its script (``netlab``).
+the whole graph (``counting``, the same to the last byte). Times are "simulated"
+(`dgraph.topology.simulate` of these frames) unless they are measured: between processes of this
+host, or on the emulated network, which needs root and the folder of its script (``netlab``).
 """

@@ -42,7 +42,7 @@ ALL = FIGURES | {
 @click.option("--real", multiple=True, help="A file of edges; default: two of networkx's own.")
 @click.option("--netlab", help=f"The folder of netlab.py. Default: the variable {VARIABLE}.")
 @click.option("--netlab-scale", default=16, show_default=True, help="Of the graph there.")
-@click.option("--turns", default=5, show_default=True, help="Runs behind each wall time.")
+@click.option("--turns", default=3, show_default=True, help="Runs behind each wall time.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write CSV, JSON, plots there.")
 def main(
     scale: int,

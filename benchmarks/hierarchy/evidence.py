@@ -1,7 +1,7 @@
 """The figures: each a function from what was asked for to tables.
 
-On virtual slots counts are the engine's and times are modelled or simulated, and say so; wall
-time is measured on the emulated network only (:mod:`benchmarks.hierarchy.wall`).
+On virtual slots counts are the engine's and times are simulated, and say so; wall time is
+measured, on the emulated network (:mod:`benchmarks.hierarchy.wall`) and on this host.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Asked:
     netlab: Netlab | None = None
     reason: str = ""
     netlab_scale: int = 16
-    turns: int = 5
+    turns: int = 3
 
 
 @dataclass
@@ -101,9 +101,11 @@ def split(bench: Bench) -> Iterator[Table]:
     plot = Plot("routing", "computation,near,far,waiting", "algorithm", "stack")
     notes = [
         "computation and waiting for the slowest slot: measured on threads of one process;",
-        "near and far: modelled, a frame and a byte across cost 100 times as much.",
+        "near and far: simulated, a frame and a byte across cost 100 times as much.",
     ]
-    yield Table("fig1_split", "computation, near, far, waiting (s)", rows, notes, plot)
+    yield Table(
+        "fig1_split", "computation, waiting; near and far simulated (s)", rows, notes, plot
+    )
 
 
 def teps(bench: Bench) -> Iterator[Table]:
@@ -122,8 +124,8 @@ def teps(bench: Bench) -> Iterator[Table]:
                 }
             )
     plot = Plot("machine", "teps", "routing", log=True)
-    notes = ["modelled: frames on the links of the machine; computation is left out."]
-    yield Table("fig4_teps", "BFS: traversed edges per second, modelled", rows, notes, plot)
+    notes = ["simulated: frames on the links of the machine; computation is left out."]
+    yield Table("fig4_teps", "BFS: traversed edges per second, simulated", rows, notes, plot)
 
 
 def traffic(bench: Bench) -> Iterator[Table]:
@@ -194,8 +196,10 @@ def real(bench: Bench) -> Iterator[Table]:
                     }
                 )
     plot = Plot("algorithm", "auto/aml", "graph")
-    notes = ["4 domains of 2 slots; auto/aml: modelled time, far 100 times as expensive."]
-    yield Table("fig9_real", "six algorithms on real graphs", rows, notes, plot)
+    notes = ["4 domains of 2 slots; auto/aml: simulated time, far 100 times as expensive."]
+    yield Table(
+        "fig9_real", "six algorithms on real graphs, times simulated", rows, notes, plot
+    )
 
 
 def real_graphs(paths: Sequence[str]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
@@ -230,17 +234,17 @@ def ablation(bench: Bench) -> Iterator[Table]:
                     "step": step,
                     "far_frames": frames,
                     "far_bytes": size,
-                    "modelled": seconds,
+                    "simulated": seconds,
                     "gain": before / seconds if before else 1.0,
                 }
             )
             before = seconds
         rows.append({"algorithm": algorithm, "step": "+ dynamic buffers"})
     notes = [
-        "gain: modelled time of the step before, divided by this one's.",
+        "gain: simulated time of the step before, divided by this one's.",
         "dynamic buffers: slots of one process have none; see the emulated network's table.",
     ]
-    yield Table("ablation", "aml, and what each step adds", rows, notes)
+    yield Table("ablation", "aml, and what each step adds, times simulated", rows, notes)
 
 
 def auto(bench: Bench) -> Iterator[Table]:
@@ -265,9 +269,9 @@ def auto(bench: Bench) -> Iterator[Table]:
                 }
             )
     worst = max(row["auto/best"] for row in rows)
-    notes = [f"modelled; target: at most {TIME}; the largest is {worst:.3f}"]
+    notes = [f"simulated; target: at most {TIME}; the largest is {worst:.3f}"]
     plot = Plot("algorithm", "auto/best", "machine")
-    yield Table("auto", "auto beside the best fixed routing", rows, notes, plot)
+    yield Table("auto", "auto beside the best fixed routing, simulated", rows, notes, plot)
 
 
 def virtual(bench: Bench) -> Iterator[Table]:

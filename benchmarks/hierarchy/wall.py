@@ -1,4 +1,4 @@
-"""Wall time on the emulated network: the figures of which nothing is modelled."""
+"""Wall time on the emulated network: the figures of which nothing is simulated."""
 
 from __future__ import annotations
 

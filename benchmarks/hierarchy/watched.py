@@ -2,7 +2,7 @@
 
 An observer of the hub notes every frame, so that counts are the engine's;
 `dgraph.topology.simulate` turns them into the time that the links of a described machine would
-take: a modelled time, never a measured one.
+take: a simulated time, never a measured one.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class Watched:
             yield Traffic.of(source, target, size)
 
     def seconds(self, machine: Machine, far: bool = True) -> float:
-        """Return the modelled time of all frames, and of the engine's stages beside them."""
+        """Return the simulated time of all frames, and of the engine's stages beside them."""
         found = simulate(self.topology, self.traffic(far), machine)
         return found.seconds + STAGE * len(self.stages)
 
@@ -191,7 +191,7 @@ class Watched:
         return simulate(self.topology, self.traffic(), bare).seconds
 
     def split(self, machine: Machine) -> dict[str, float]:
-        """Return seconds of computation (measured), near and far exchange (modelled), waiting.
+        """Return seconds of computation (measured), near and far exchange (simulated), waiting.
 
         Slots wait for the one that computes longest.
         """

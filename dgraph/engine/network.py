@@ -25,6 +25,9 @@ AUTO = "auto"
 #: What `auto` chooses among.
 CANDIDATES = ("direct", "rail", "monitor", "multileader", "tree")
 
+#: What goes straight where no slots meet below the top: these gather in groups.
+GATHERING = ("aml", "mst", "rail", "monitor", "multileader", AUTO)
+
 
 class Network:
     """The ground of a run, its routing, and the schedules of this process.
@@ -192,7 +195,7 @@ def find_network(
     group = default_group(topology, model)
     if group is None:  # no level is much cheaper than the next: gather where slots meet first
         group = default_group(topology, None)
-    if group is None and routing != "tree":
+    if group is None and routing in GATHERING:
         return None
     ground = Ground(topology, group or 0, tuple(int(score) for score in scores))
     merges = combine and routing != "mst"
