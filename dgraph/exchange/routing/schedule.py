@@ -12,10 +12,11 @@ in which every vote counts once::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import islice, product
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,8 @@ from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
 
 __all__ = ["alone", "schedule"]
 
-#: Links of a stage: pairs of processes.
-Links = set[tuple[int, int]]
+#: Links of a stage: whether there is one from each process to each.
+Links = NDArray[np.bool_]
 
 #: Which links of a stage carry votes that are added.
 RULES = ("all", "far", "near")
@@ -89,15 +90,15 @@ def schedule(
     group = ground.groups.group[np.unique(owner, return_index=True)[1]]
     votes = _plan_votes(links, group, processes)
     if votes is None:
-        links[-1] = {(a, b) for a in range(processes) for b in range(processes) if a != b}
+        links[-1] = ~np.eye(processes, dtype=np.bool_)
     mine = []
     for number, (hop, pairs) in enumerate(zip(hops, links, strict=True)):
-        come = frozenset(a for a, b in pairs if b == me)
+        come = frozenset(np.flatnonzero(pairs[:, me]).tolist())
         adds, takes = (come if hop.last else (), -1) if votes is None else votes[number][me]
         mine.append(
             replace(
                 hop,
-                to=frozenset(b for a, b in pairs if a == me),
+                to=frozenset(np.flatnonzero(pairs[me]).tolist()),
                 come=come,
                 adds=frozenset(adds),
                 takes=takes,
@@ -126,15 +127,11 @@ def _find_links(
                 met[(target - some[0]) * slots + there] = True
                 target, here = np.divmod(np.flatnonzero(met), slots)
                 target += some[0]
-    return [_links(pairs.reshape(width, width)) for pairs in used]
+    used[:, :: width + 1] = False
+    return list(used.reshape(-1, width, width))
 
 
-def _links(used: NDArray[np.bool_]) -> Links:
-    np.fill_diagonal(used, False)
-    source, target = np.nonzero(used)
-    return set(zip(source.tolist(), target.tolist(), strict=True))
-
-
+#: For each stage and process whose votes it adds, and whose it takes over; -1: nobody's.
 Votes = list[list[tuple[Sequence[int], int]]]
 
 
@@ -143,38 +140,58 @@ def _plan_votes(links: list[Links], group: NDArray[np.int64], processes: int) ->
 
     Examples
     --------
-    >>> both = {(0, 1), (1, 0)}
-    >>> _plan_votes([both], np.array([0, 1]), 2)
+    >>> _plan_votes([np.array([[False, True], [True, False]])], np.array([0, 1]), 2)
     [[([1], -1), ([0], -1)]]
     """
+    near = group[:, None] == group
+    kinds = {"all": np.bool_(True), "near": near, "far": ~near}
+    alone = [1 << process for process in range(processes)]  # of whom each has the votes
+    votes: Votes = []
+    known, before = [alone], ("",) * len(links)  # after each stage, as far as rules are alike
     for rules in islice(product(RULES, repeat=len(links)), TRIES):
-        known = [1 << process for process in range(processes)]  # of whom it has the votes
-        votes: Votes = []
-        for pairs, rule in zip(links, rules, strict=True):
-            kept = [(a, b) for a, b in sorted(pairs) if _fits(rule, group[a] == group[b])]
-            stage, known = _add_votes(kept, known)
+        kept = next(at for at, rule in enumerate(rules) if rule != before[at])
+        del votes[kept:], known[kept + 1 :]
+        for pairs, rule in zip(links[kept:], rules[kept:], strict=True):
+            stage, after = _add_votes(pairs & kinds[rule], known[-1])
             votes.append(stage)
-        if all(some == (1 << processes) - 1 for some in known):
+            known.append(after)
+        if all(some == (1 << processes) - 1 for some in known[-1]):
             return votes
+        before = rules
     return None
 
 
-def _fits(rule: str, near: bool) -> bool:
-    return rule == "all" or (rule == "near") == bool(near)
-
-
 def _add_votes(
-    pairs: Iterable[tuple[int, int]], known: Sequence[int]
+    pairs: Links, known: Sequence[int]
 ) -> tuple[list[tuple[Sequence[int], int]], list[int]]:
     """Let every process add what it does not know, or take over what knows more."""
-    after = list(known)
-    adds: list[list[int]] = [[] for _ in known]
-    takes = [-1] * len(known)
-    for a, b in pairs:
-        if after[b] & known[a] == 0:
-            adds[b].append(a)
-            after[b] |= known[a]
-        elif after[b] & ~known[a] == 0 and after[b] != known[a]:
-            takes[b], adds[b] = a, []
-            after[b] = known[a]
-    return list(zip(adds, takes, strict=True)), after
+    sizes = np.array([some.bit_count() for some in known])
+    most = (sizes + sizes @ pairs).tolist()  # of votes, if no source has another's
+    stage: list[tuple[Sequence[int], int]] = []
+    after = []
+    for process, had in enumerate(known):
+        sources = np.flatnonzero(pairs[:, process]).tolist()
+        union = reduce(or_, (known[source] for source in sources), had)
+        if union.bit_count() == most[process]:
+            stage.append((sources, -1))
+            after.append(union)
+        else:
+            adds, takes, has = _add_in_turn(sources, had, known)
+            stage.append((adds, takes))
+            after.append(has)
+    return stage, after
+
+
+def _add_in_turn(
+    sources: Sequence[int], has: int, known: Sequence[int]
+) -> tuple[list[int], int, int]:
+    """Return whose votes a process adds, or takes over, and what it has then."""
+    adds: list[int] = []
+    takes = -1
+    for source in sources:
+        if has & known[source] == 0:
+            adds.append(source)
+            has |= known[source]
+        elif has & ~known[source] == 0 and has != known[source]:
+            takes, adds, has = source, [], known[source]
+    return adds, takes, has
