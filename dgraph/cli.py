@@ -18,11 +18,10 @@ from pyarrow.lib import ArrowException
 
 import dgraph as dg
 from dgraph.cli_cluster import CLUSTER_OPTIONS, Command, cluster_client, with_options
-from dgraph.cli_interrupt import interrupted_once
+from dgraph.cli_interrupt import INTERRUPTED, end_at_once, interrupted_once
 from dgraph.cli_messages import complain, notes_to_terminals, warn_in_lines
 from dgraph.cli_placement import PLACEMENT_OPTIONS, placement
 from dgraph.cli_topology import topology
-from dgraph.command import raise_at_interrupts
 from dgraph.edges.files import FORMATS
 from dgraph.errors import DgraphError
 from dgraph.job import Job
@@ -303,9 +302,17 @@ for group in (placement, topology):
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; the entry point of the ``dgraph`` command."""
-    raise_at_interrupts()
-    with warn_in_lines(), notes_to_terminals(), interrupted_once():
+    code = INTERRUPTED
+    with (
+        interrupted_once(ends=arguments is None) as interrupted,
+        warn_in_lines(),
+        notes_to_terminals(),
+    ):
         code = _main(arguments)
+    if interrupted():
+        code = INTERRUPTED
+        if arguments is None:
+            end_at_once(code)
     if arguments is None:  # all is said; what Dask's threads have left may complain at exit
         logging.disable(logging.CRITICAL)
     sys.exit(code)
@@ -326,8 +333,8 @@ def _main(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         return complain(error.format_message())
     except (KeyboardInterrupt, click.Abort):
-        click.echo("dgraph: interrupted", err=True)
-        return 130
+        click.echo("dgraph: interrupted", err=True)  # unless that was said already
+        return INTERRUPTED
     except (DgraphError, OSError, ArrowException) as error:
         return complain(str(error))
     return code or 0

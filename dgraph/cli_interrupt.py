@@ -1,67 +1,127 @@
-"""Ctrl-C: the command hears it once and ends its cluster in order; the workers fall silent.
+"""Ctrl-C: the command says one line at once, ends its worker processes, and ends.
 
-A terminal sends SIGINT to all processes of a command at the same moment.
+A terminal sends SIGINT to all processes of a command at the same moment. ::
+
+    main thread     says the line; KeyboardInterrupt unwinds what it is doing, such as a file
+    "dgraph-end"    kills worker processes, those too that are only being started, until the
+                    command has ended; if that takes too long, whatever it waits for, ends it
+    workers         fall silent
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import resource_tracker
+from queue import Empty, SimpleQueue
 from time import monotonic
 from types import FrameType
 from typing import Any
 
 from dgraph.clients import LOCAL
 
-__all__ = ["dask_setup", "interrupted_once", "local_cluster"]
+__all__ = ["INTERRUPTED", "dask_setup", "end_at_once", "interrupted_once", "local_cluster"]
 
-#: Seconds for which further Ctrl-C do not disturb the end; Dask kills a worker after 4.
-END = 10.0
+#: The exit code of a command that Ctrl-C has ended.
+INTERRUPTED = 130
+
+#: Seconds that the command gets to end in order; it takes less than one on an idle machine.
+END = 5.0
+
+#: Seconds between two looks for worker processes.
+LOOK = 0.02
 
 
 @contextlib.contextmanager
-def interrupted_once() -> Iterator[None]:
+def interrupted_once(ends: bool = True) -> Iterator[Callable[[], bool]]:
     """Raise KeyboardInterrupt at the first Ctrl-C; what follows is not to disturb the end.
 
-    Dask says at length what it leaves off then, so nothing is logged any more.
+    What is raised while everything ends is left off, and nothing is said any more: Dask tells
+    at length what it misses then.
+
+    Parameters
+    ----------
+    ends : bool
+        Whether this process has nothing else to do after it.
+
+    Yields
+    ------
+    function
+        Tells whether there was a Ctrl-C.
     """
-    last = -END
+    said = False
+    orders: SimpleQueue[bool] = SimpleQueue()  # which a signal may interrupt
+    own = set(multiprocessing.active_children())
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal last
-        if monotonic() - last < END:
+        nonlocal said
+        if said:
             return
-        last = monotonic()
+        said = True
+        workers = set(multiprocessing.active_children()) - own
+        more = b": ending the workers" if workers else b""
+        os.write(2, b"\ndgraph: interrupted%s\n" % more)
+        _fall_silent(number, frame)
         logging.disable(logging.CRITICAL)
-        for child in multiprocessing.active_children():
-            assert child.pid is not None
-            with contextlib.suppress(ProcessLookupError):  # it has just ended
-                os.kill(child.pid, signal.SIGINT)  # if it did not come from a terminal
+        orders.put(True)
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield lambda: said
         return
-    level, before = logging.root.manager.disable, signal.signal(signal.SIGINT, interrupt)
+    level, shown = logging.root.manager.disable, os.dup(2)
+    before = signal.signal(signal.SIGINT, interrupt)
+    threading.Thread(target=_end, args=(orders, own), name="dgraph-end", daemon=True).start()
     try:
-        yield
+        yield lambda: said
+    except BaseException:
+        if not said:
+            raise
     finally:
-        logging.disable(level)
-        signal.signal(signal.SIGINT, before)
+        if not (ends and said):
+            orders.put(False)
+            signal.signal(signal.SIGINT, before)
+            logging.disable(level)
+            os.dup2(shown, 2)
+        os.close(shown)
+
+
+def _end(orders: SimpleQueue[bool], own: Collection[Any]) -> None:
+    """Once Ctrl-C was said, kill the worker processes until the command has ended, or end it.
+
+    Nannies start workers that die once more, and wait for those that have not started yet.
+    """
+    wanted, began = orders.get(), monotonic()
+    while wanted:
+        for child in multiprocessing.active_children():
+            if child not in own:
+                child.kill()
+        if monotonic() - began > END:
+            os._exit(INTERRUPTED)
+        with contextlib.suppress(Empty):
+            wanted = orders.get(timeout=LOOK)
+
+
+def end_at_once(code: int) -> None:
+    """End this process without Python's two seconds of taking down what it has loaded."""
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 @contextlib.contextmanager
 def local_cluster(workers: int | None, threads: int | None) -> Iterator[Any]:
     """Yield a cluster of so many worker processes, or of this process alone.
 
-    A cluster that is half there cannot be closed. Its start is waited for, whatever happens.
+    A cluster that is half there cannot be closed. Its start is waited for, whatever happens;
+    it fails soon once its workers were killed.
     """
     from distributed import LocalCluster
 

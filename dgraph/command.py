@@ -5,16 +5,14 @@ Importing takes seconds, and a traceback out of the midst of it says nothing to 
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from types import FrameType
 
-__all__ = ["is_command", "raise_at_interrupts"]
+__all__ = ["is_command"]
 
 
 def is_command(words: Sequence[str]) -> bool:
@@ -29,7 +27,7 @@ def is_command(words: Sequence[str]) -> bool:
     """
     if words[1:3] == ["-m", "dgraph"]:
         return True
-    return bool(words[1:]) and Path(words[1]).name == "dgraph"
+    return bool(words[1:]) and os.path.basename(words[1]) == "dgraph"
 
 
 def _end_at_interrupts() -> None:
@@ -37,14 +35,8 @@ def _end_at_interrupts() -> None:
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return  # somebody's own, or ignored: in the background of a script
     here = threading.current_thread() is threading.main_thread()
-    if here and multiprocessing.parent_process() is None and is_command(sys.orig_argv):
+    if here and is_command(sys.orig_argv):  # which no worker process is
         signal.signal(signal.SIGINT, _end)
-
-
-def raise_at_interrupts() -> None:
-    """Let Ctrl-C raise a KeyboardInterrupt again."""
-    if signal.getsignal(signal.SIGINT) is _end:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dgraph.cli_interrupt import interrupted_once
+
 pytestmark = pytest.mark.limit(180)
 
 #: The command, which interrupts its own process group as soon as a worker process is there, or
@@ -69,7 +71,11 @@ def test_control_c_is_one_line_and_leaves_nothing(moment: str, tmp_path: Path) -
     finally:
         if command.poll() is None:
             os.killpg(command.pid, signal.SIGKILL)
-    assert said == ("", "\ndgraph: interrupted\n")
+    lines = ["\ndgraph: interrupted: ending the workers\n"]
+    if moment == "start":  # perhaps before the command knows of them
+        lines.append("\ndgraph: interrupted\n")
+    assert said[0] == ""
+    assert said[1] in lines
     assert command.returncode == 130
 
 
@@ -105,3 +111,59 @@ def test_control_c_while_the_command_is_imported(name: str, tmp_path: Path) -> N
     else:
         assert done.returncode == -signal.SIGINT
         assert done.stderr.endswith("KeyboardInterrupt\n")
+
+
+#: A command that does not end when Ctrl-C asks it to, and a process of it that ignores all.
+STUCK = """
+import multiprocessing, os, signal, time
+from dgraph import cli_interrupt
+
+def deaf():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.kill(os.getppid(), signal.SIGINT)
+    time.sleep(600)
+
+if __name__ == "__main__":
+    cli_interrupt.END = 0.5
+    with cli_interrupt.interrupted_once():
+        multiprocessing.get_context("fork").Process(target=deaf).start()
+        while True:
+            try:
+                time.sleep(600)
+            except KeyboardInterrupt:
+                os.kill(os.getpid(), signal.SIGINT)  # impatient
+"""
+
+
+def test_a_command_that_hangs_is_ended_with_its_processes() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STUCK],
+        capture_output=True,  # to the end of the last process that has it
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "\ndgraph: interrupted: ending the workers\n"
+
+
+def test_control_c_is_heard_once_and_only_where_it_is_not_ignored(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with interrupted_once(ends=False) as interrupted:
+        assert not interrupted()
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            os.write(2, b"what Dask says to that")
+    assert interrupted()
+    os.write(2, b"heard again")
+    assert capfd.readouterr().err == "\ndgraph: interrupted\nheard again"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupted_once(ends=False) as interrupted:
+            signal.raise_signal(signal.SIGINT)
+        assert not interrupted()
+    finally:
+        signal.signal(signal.SIGINT, before)
