@@ -152,6 +152,14 @@ def test_the_command_prints_and_writes_every_table(
     assert all(row["auto/best"] <= evidence.TIME for row in tables["auto"]["rows"])
     ring, auto = (row["frames"] for row in tables["baselines"]["rows"][:2])
     assert ring > auto  # frames that are passed on count each time
+    full = tables["virtual_full"]["rows"]
+    seconds = {
+        (row["machine"], row["algorithm"], row["routing"]): row["seconds"] for row in full
+    }
+    for row in full:
+        if row["routing"] == "auto":  # there it takes another routing than on few slots
+            assert row["how"].endswith("frames as there: tree")
+            assert row["seconds"] == seconds[row["machine"], row["algorithm"], "tree"]
     for name in ("fig8_scaling", "virtual", "virtual_full"):
         assert "simulated" in tables[name]["title"]
 

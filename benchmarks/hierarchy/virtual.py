@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.hierarchy import exchanges
 from benchmarks.hierarchy.counting import Counter, Sent, Step, by_level
 from benchmarks.hierarchy.world import World
-from dgraph.engine.network import Network
-from dgraph.exchange.routing.choice import HEAD, STAGE, Load, estimate
+from dgraph.engine.network import AUTO, CANDIDATES, Network
+from dgraph.exchange.routing.choice import HEAD, STAGE, Load, cheapest, estimate
 from dgraph.exchange.routing.ground import Ground, default_group
 from dgraph.topology import CostModel, Topology
 from dgraph.topology.simulate import Machine, Traffic, extrapolate, simulate
@@ -229,8 +229,31 @@ def carried_on(
     return alone + more, f"{said}, frames as there"
 
 
+def chosen_on(
+    tree: Topology, machine: Machine, ways: Iterable[tuple[str, bool, int]]
+) -> list[tuple[str, bool, int]]:
+    """Return what "auto" takes on many slots, where frames alone decide.
+
+    Examples
+    --------
+    >>> tree = tree_of("tianhe", FULL)
+    >>> chosen_on(tree, Machine.preset("tianhe", tree.height), [("rail", False, 7)])
+    [('tree', False, 7)]
+    """
+    cost = cost_of(machine)
+    ground, nothing = ground_of(tree, cost), Load(0, 0.0, 0, always=True)
+    return [
+        (cheapest(CANDIDATES, backwards, ground, cost, nothing), backwards, times)
+        for _, backwards, times in ways
+    ]
+
+
 def extrapolated(rows: Sequence[Simulation], to: int = FULL) -> list[dict[str, Any]]:
-    """Return what each machine, algorithm and routing would take on many more slots."""
+    """Return what each machine, algorithm and routing would take on many more slots.
+
+    What "auto" takes there may be another routing than on few slots: then what messages add is
+    carried on from that one's.
+    """
     series: dict[tuple[str, str, str], list[Simulation]] = {}
     for row in rows:
         series.setdefault((row.machine, row.algorithm, row.routing), []).append(row)
@@ -238,7 +261,12 @@ def extrapolated(rows: Sequence[Simulation], to: int = FULL) -> list[dict[str, A
     for (name, algorithm, routing), some in series.items():
         if len(some) > 1:
             tree = tree_of(name, to)
-            seconds, said = carried_on(some, tree, Machine.preset(name, tree.height))
+            machine = Machine.preset(name, tree.height)
+            ways = None
+            if routing == AUTO:
+                ways = chosen_on(tree, machine, some[-1].ways)
+                some = series.get((name, algorithm, ways[0][0]), some)
+            seconds, said = carried_on(some, tree, machine, ways)
             found.append(
                 {
                     "machine": name,
@@ -246,7 +274,7 @@ def extrapolated(rows: Sequence[Simulation], to: int = FULL) -> list[dict[str, A
                     "slots": tree.slots,
                     "routing": routing,
                     "seconds": seconds,
-                    "how": said,
+                    "how": said if ways is None else f"{said}: {ways[0][0]}",
                 }
             )
     return found
