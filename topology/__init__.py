@@ -29,6 +29,7 @@ from dgraph.topology.contention import contention, gini
 from dgraph.topology.cost import CostModel, com_cost, pair_costs, theta
 from dgraph.topology.groups import Groups
 from dgraph.topology.host import host_key, whereabouts
+from dgraph.topology.lattice import Crowd, Lattice
 from dgraph.topology.probed import Probe
 from dgraph.topology.reading import Reading
 from dgraph.topology.simulate import Machine, Traffic, simulate
@@ -36,7 +37,9 @@ from dgraph.topology.tree import Topology
 
 __all__ = [
     "CostModel",
+    "Crowd",
     "Groups",
+    "Lattice",
     "Machine",
     "Probe",
     "Reading",
