@@ -60,7 +60,8 @@ async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> S
     ------
     EdgeValueError
         On every slot alike: names an edge whose weight is negative, or 0; or all weights
-        together, and with them perhaps the length of a path, are more than a float64 holds.
+        together are more than a float64 holds, and with them perhaps the length of a path or
+        the strength of a vertex.
     """
     if "weights" not in shard.derived:
         shard.derived["weights"] = _facts(shard)
@@ -73,8 +74,8 @@ async def check_weights(ctx: Context, shard: Shard, positive: bool = False) -> S
     weight, arcs, squares, small = everywhere[:, 1:5].sum(axis=0)
     if not np.isfinite(weight):
         raise EdgeValueError(
-            "expected weights that together are at most 1.8e308, so that no length of a path "
-            "overflows, got more; divide them all by a number"
+            "expected weights whose sum is at most 1.8e308, the most that a float64 holds, got "
+            "more; divide them all by the same number"
         )
     alike = bool((everywhere[:, 5] == everywhere[0, 5]).all())
     spread = float(weight / max(np.sqrt(arcs * squares), 1.0))

@@ -277,11 +277,21 @@ got '7'
 def as_list(some: Any) -> list[Any]:
     """Return what a user named, one or many, as a list.
 
+    Raises
+    ------
+    OptionTypeError
+        If it is a table: a list of it would be the names of its columns.
+
     Examples
     --------
     >>> as_list(7), as_list("ab"), as_list(np.array([7, 8]))
     ([7], ['ab'], [7, 8])
     """
+    if hasattr(some, "columns"):  # of pandas, Dask, polars, Arrow
+        raise OptionTypeError(
+            f"expected a list, array or Series, got a {type(some).__name__}; pass one of its "
+            "columns, such as frame['vertex']"
+        )
     for conversion in ("compute", "to_pylist", "as_py"):  # of Dask; of an Arrow array or scalar
         if hasattr(some, conversion):
             some = getattr(some, conversion)()
@@ -302,8 +312,10 @@ def _vertices(named: Iterable[Any], dtype: str) -> list[Any]:
     vertices = list(named)
     for vertex in vertices:
         if not _may_be_id(vertex, dtype):
+            nested = isinstance(vertex, list | np.ndarray)
             raise VertexNotFoundError(
                 f"expected a vertex of the graph, whose ids are {dtype}, got {vertex!r}"
+                + ("; flatten the list or array that it is in" if nested else "")
             )
     kind = str if dtype == "str" else int
     return [kind(vertex) for vertex in vertices]

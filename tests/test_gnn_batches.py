@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from distributed import Client
 
 import dgraph as dg
-from dgraph.errors import OptionError, VertexNotFoundError
+from dgraph.errors import OptionError, OptionTypeError, VertexNotFoundError
 from tests.clusters import held
 from tests.halves import two_halves
 
@@ -130,9 +131,36 @@ def test_hops_that_reach_nothing_are_counted_too(client: Client) -> None:
         assert (batch.hop_sizes, batch.features.tolist()) == ((1, 0), [[6]])
 
 
-def test_seeds_of_loaders_come_in_any_form(g: dg.Graph) -> None:
-    import pyarrow as pa
+def test_out_edges_are_the_in_edges_of_the_graph_turned_round(client: Client) -> None:
+    ends = np.random.default_rng(5).integers(0, 40, (2, 150))
+    table = pd.DataFrame({"source": ends[0], "target": ends[1]})
+    turned = pd.DataFrame({"source": ends[1], "target": ends[0]})
+    options: Any = {"batch_size": 3, "seed": 2}
+    with (
+        dg.from_edges(table, directed=True, client=client) as graph,
+        dg.from_edges(turned, directed=True, client=client) as other,
+    ):
+        seeds = np.unique(ends)[::4]
+        outwards = dg.gnn.NeighborLoader(graph, seeds, [3, 2], direction="out", **options)
+        assert as_tuples(outwards) == as_tuples(
+            dg.gnn.NeighborLoader(other, seeds, [3, 2], **options)
+        )
+        with pytest.raises(OptionError, match="direction must be 'in' or 'out', not 'both'"):
+            dg.gnn.NeighborLoader(graph, seeds, direction="both")
 
+
+def test_seeds_that_are_a_table_or_a_matrix_are_refused(g: dg.Graph) -> None:
+    table = pd.DataFrame({"vertex": [4, 70]})
+    for seeds in (table, pa.table({"vertex": [4, 70]})):
+        with pytest.raises(OptionTypeError, match=r"got a (DataFrame|Table); pass one of its"):
+            dg.gnn.NeighborLoader(g, seeds)
+        with pytest.raises(OptionTypeError, match=r"frame\['vertex'\]"):
+            dg.bfs(g, seeds)
+    with pytest.raises(VertexNotFoundError, match=r"got \[4, 70\]; flatten the list or array"):
+        dg.gnn.NeighborLoader(g, np.array([[4, 70], [8, 9]]))
+
+
+def test_seeds_of_loaders_come_in_any_form(g: dg.Graph) -> None:
     one: Any = 3
     wanted = as_tuples(dg.gnn.NeighborLoader(g, [4, 70], [3]))
     for seeds in (np.array([4, 70], np.int16), pd.Series([4, 70]), pa.array([4, 70])):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import dgraph as dg
 from dgraph.engine.pool import run
-from dgraph.errors import OptionError
+from dgraph.errors import OptionError, OptionTypeError
 from dgraph.gnn.drawing import draw
 from dgraph.gnn.sampling import _sample_slot
 from dgraph.gnn.walking import Seeds
@@ -164,8 +164,10 @@ def test_seeds_come_in_any_form(client: Client, g: dg.Graph) -> None:
         for seeds in (3, np.array(3), array, pa.scalar(3), pa.array([3]), da.from_array(array)):
             pd.testing.assert_frame_equal(drawn(seeds), wanted)
     pd.testing.assert_frame_equal(drawn([3], 3), wanted)
-    with pytest.raises(OptionError, match="expected fanouts of at least 1"):
+    with pytest.raises(OptionError, match="fanouts must be integers from 1 on"):
         drawn([3], 0)
+    with pytest.raises(OptionTypeError, match=r"such as \[25, 10\], not \[2.5\]"):
+        drawn([3], [2.5])
 
 
 def test_hotness_is_what_samples_say(g: dg.Graph, client: Client) -> None:

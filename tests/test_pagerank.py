@@ -185,7 +185,7 @@ def test_an_unknown_vertex_in_personalization_is_named() -> None:
 
 @pytest.mark.parametrize("slots", [1, 3])
 @pytest.mark.parametrize(
-    ("weight", "message"), [(1e-309, "at least 5.6e-309"), (1e308, "1.8e308")]
+    ("weight", "message"), [(1e-309, "at least 5.6e-309"), (1e308, "sum is at most 1.8e308")]
 )
 def test_weights_at_the_ends_of_float64_are_refused(
     weight: float, message: str, slots: int

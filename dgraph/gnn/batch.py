@@ -28,7 +28,7 @@ class Batch:
         reached, hop by hop, ascending.
     row, col : int64 arrays of shape (edges,)
         An entry per sampled edge, hop by hop: places in `vertices` of the neighbour, and of the
-        vertex for which it was drawn.
+        vertex for which it was drawn, whichever direction the edge has in the graph.
     hop_sizes : tuple of int
         How many of `vertices` are seeds, and were reached first in each hop.
     seeds : int

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,14 @@ from dgraph.arguments import as_ids, as_list, flag, integer
 from dgraph.errors import OptionError
 from dgraph.gnn.batch import Batch
 from dgraph.gnn.features import fetcher
-from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS, as_fanouts, as_seeds, sample_batches
-from dgraph.gnn.walking import Seeds
+from dgraph.gnn.sampling import (
+    BATCH_SIZE,
+    FANOUTS,
+    as_fanouts,
+    as_outward,
+    as_seeds,
+    sample_batches,
+)
 from dgraph.graph import Graph, check_graph
 
 __all__ = ["NeighborLoader"]
@@ -43,8 +50,8 @@ class NeighborLoader:
     g : Graph
     seeds : list, array or Series of vertices
         Such as the tablet of a device, `Tablets.of_device`. One named twice counts once.
-    fanouts, seed
-        As in `dgraph.gnn.sample_neighbors`; neighbours are drawn along in-edges.
+    fanouts, seed, direction
+        As in `dgraph.gnn.sample_neighbors`.
     batch_size : int
         Seeds of a batch; the last has fewer.
     features : DataFrame or function, optional
@@ -92,6 +99,7 @@ class NeighborLoader:
         shuffle: bool = True,
         seed: int = 0,
         ahead: int = 1,
+        direction: str = "in",
     ) -> None:
         check_graph(g)
         if g._home.client.asynchronous:
@@ -104,6 +112,7 @@ class NeighborLoader:
         named = as_ids(as_list(seeds), g.id_dtype).to_pandas()
         self._seeds = np.asarray(pd.Index(named).unique())
         self._fanouts = as_fanouts(fanouts)
+        self._outward = as_outward(direction)
         self._fetch = None if features is None else fetcher(features)
         self._size = integer("batch_size", batch_size, 1)
         self._shuffle = flag("shuffle", shuffle)
@@ -158,8 +167,10 @@ class NeighborLoader:
         number, seeds = task
         of_seeds = self._extract(seeds, extractor)
         one = as_seeds(self._g, seeds, self._fanouts, None, self._seed)
-        numbered = Seeds(one.ids, one.batches + number, one.fanouts, one.seed)
+        numbered = replace(one, batches=one.batches + number, outward=self._outward)
         edges = sample_batches(self._g, numbered)
+        if self._outward:  # to vertices from those that were drawn for them, as inwards
+            edges = edges.rename(columns={"source": "target", "target": "source"})
         edges = edges.sort_values(["hop", "target", "source"])  # whatever the slots
         hops = len(self._fanouts)
         vertices, sizes = _reached(seeds, edges, hops)

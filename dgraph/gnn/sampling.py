@@ -13,7 +13,7 @@ from dgraph.arguments import as_ids, as_list, choice, integer
 from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.engine.translate import ids_of_locals
-from dgraph.errors import OptionError
+from dgraph.errors import OptionError, OptionTypeError
 from dgraph.gnn.walking import Seeds, walk
 from dgraph.graph import Graph, check_graph
 from dgraph.home import Home
@@ -96,7 +96,7 @@ def sample_neighbors(
     5      1    2       5       4
     """
     check_graph(g)
-    outward = choice("direction", direction, ("in", "out")) == "out"
+    outward = as_outward(direction)
     where = replace(as_seeds(g, seeds, fanouts, batch_size, seed), outward=outward)
     home, meta = g._home, meta_of(g.id_dtype, COLUMNS)
 
@@ -149,6 +149,11 @@ def as_seeds(
     return Seeds(as_ids(listed, g.id_dtype), batches, wanted, integer("seed", seed, 0))
 
 
+def as_outward(direction: Any) -> bool:
+    """Tell whether a checked direction is along out-edges."""
+    return choice("direction", direction, ("in", "out")) == "out"
+
+
 def as_fanouts(fanouts: Any) -> tuple[int, ...]:
     """Return checked fan-outs.
 
@@ -163,14 +168,19 @@ def as_fanouts(fanouts: Any) -> tuple[int, ...]:
     >>> as_fanouts([5, 0])
     Traceback (most recent call last):
         ...
-    dgraph.errors.OptionError: expected fanouts of at least 1, or -1 for all neighbours, got \
-[5, 0]
+    dgraph.errors.OptionError: fanouts must be integers from 1 on, or -1 for all neighbours, \
+one for each hop, such as [25, 10], not [5, 0]
     """
-    wanted = tuple(integer("fanouts", fanout, -1) for fanout in as_list(fanouts))
-    if not wanted or 0 in wanted:
-        raise OptionError(
-            f"expected fanouts of at least 1, or -1 for all neighbours, got {fanouts!r}"
-        )
+    said = (
+        "fanouts must be integers from 1 on, or -1 for all neighbours, one for each hop, such "
+        f"as [25, 10], not {fanouts!r}"
+    )
+    try:
+        wanted = tuple(integer("fanouts", fanout) for fanout in as_list(fanouts))
+    except OptionTypeError:
+        raise OptionTypeError(said) from None
+    if not wanted or min(wanted) < -1 or 0 in wanted:
+        raise OptionError(said)
     return wanted
 
 
