@@ -22,8 +22,13 @@ def inverse_strength(shard: Shard, weights: Array | None, inverse: Floats) -> in
     Returns for how many it is infinite.
     """
     out, split = shard.out, shard.out_split
-    strength = shard.out_degree if weights is None else row_sums(out.offsets, out.weights)
-    if weights is not None and split is not None and split.strength is not None:
+    if weights is None:
+        invert_lengths(out.offsets, inverse)
+        if split is not None:
+            inverse[split.heavy] = 1 / split.degree
+        return 0
+    strength = row_sums(out.offsets, out.weights)
+    if split is not None and split.strength is not None:
         strength = split.whole(strength, split.strength)
     return int(invert(strength, inverse))
 
@@ -36,6 +41,14 @@ def invert(strength, inverse):  # type: ignore[no-untyped-def]
         inverse[v] = 1 / strength[v] if strength[v] > 0 else 0
         infinite += np.isinf(inverse[v])
     return infinite
+
+
+@nb.njit(nogil=True, cache=True, error_model="numpy")
+def invert_lengths(offsets, inverse):  # type: ignore[no-untyped-def]
+    """Enter 1 / the length of every row, 0 where it is empty."""
+    for v in range(inverse.size):
+        length = offsets[v + 1] - offsets[v]
+        inverse[v] = 1 / length if length > 0 else 0
 
 
 @nb.njit(nogil=True, cache=True)

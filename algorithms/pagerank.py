@@ -12,8 +12,9 @@ terms of all vertices together are at most 1. Rounding moves a rank by less than
 
 A round is one superstep: every master tells its proxies ``rank[u] / s(u)``, and with it travel
 what the last round has changed in all (L1) and the rank of the dangling vertices. Where rows
-are split over slots (rhizomes), each piece is summed where it lies, and the sums go to the
-owner before it goes on: a second superstep, with a message a piece.
+are split over slots (rhizomes), each piece is summed where it lies, beside the rows that are
+whole, and the sums go to the owner, which finishes the few that are split: a second superstep,
+with a message a piece, and so short that one thread does it for all slots of a process.
 
 An iteration may begin anywhere; only its last rounds decide how near the end it is. So if the
 user gives a tolerance, all arcs weigh the same and vertices are many, shares have 32 bits as
@@ -40,13 +41,22 @@ References
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import add
+from typing import TYPE_CHECKING, Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.algorithms._prefetch import prefetch
+from dgraph.algorithms._pull import (
+    GRID,
+    Grid,
+    Ranks,
+    add_to,
+    finish,
+    pull,
+    pull_pieces,
+    share_all,
+)
 from dgraph.algorithms._strength import inverse_strength
 from dgraph.algorithms._weights import check_weights
 from dgraph.arguments import as_values, flag, integer, number, optional_number
@@ -65,9 +75,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GRID", "pagerank", "pagerank_slot"]
 
-#: Terms are multiples of 1 / GRID. Sums reach 2 (of changes), so 2 GRID has to fit an int64.
-GRID = 2.0**60
-
 #: Shares may be rounded to 32 bits while ranks change by more than this in all, and by more
 #: than so many tolerances.
 COARSE = 2.0**-20
@@ -76,38 +83,10 @@ NEAR = 3
 #: Vertices from which on it is worth it: the shares of fewer are in the cache anyway.
 MANY = 2**16
 
-#: Arcs between one whose share is asked for and the one whose share is added.
-AHEAD = 128
-
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 #: Some vertices and how much of something each has; 1 in all.
 Portions = tuple[Ids, Floats]
-
-
-class Ranks(NamedTuple):
-    """What a slot knows of its masters; arrays over them.
-
-    Parameters
-    ----------
-    rank : float64 array
-    inverse : float64 array
-        1 / s(v), 0 if v is dangling.
-    restart, sinks : float64 arrays
-        r and d; of length 1 if they are the same for all.
-    """
-
-    rank: Floats
-    inverse: Floats
-    restart: Floats
-    sinks: Floats
-
-
-class Grid(NamedTuple):
-    """How shares are rounded: to multiples of 1 / `unit`, of which `limit` fit."""
-
-    unit: float
-    limit: int
 
 
 async def pagerank_slot(
@@ -134,7 +113,8 @@ async def pagerank_slot(
     s = Ranks(np.full(shard.masters, even[0]), inverse, restart, sinks)
     split = shard.into_split
     heavy = np.zeros(0, np.int32) if split is None else split.heavy
-    extra = np.zeros(heavy.size, np.int64)
+    sums = np.zeros(heavy.size, np.int64)
+    later = 0 if split is None else _to_finish(ctx, shard, split)
     near = math.inf if tol is None or weights is not None else max(NEAR * tol, COARSE)
     coarse = near < 1 and shard.num_vertices >= MANY
     grid, shares, following = _no_shares(ctx, shard, weights, coarse)
@@ -157,12 +137,15 @@ async def pagerank_slot(
         if tol is not None and round_ > exact_from and change / GRID < tol:
             converged = True
             break
-        if split is not None:
-            await _add_pieces(ctx, shard, split, weighted, shares, extra)
         total, before = dangling / GRID, change if round_ else math.inf
         change, dangling, spilled = pull(
-            rows, weights, alpha, total, shares, heavy, extra, s, following, grid
+            rows, weights, alpha, total, shares, heavy, sums, s, following, grid
         )
+        if split is not None:
+            await _add_pieces(ctx, shard, split, weighted, shares, sums, later)
+        if heavy.size:
+            late = finish(heavy, sums, weights, alpha, total, s, following, grid)
+            change, dangling, spilled = map(add, (change, dangling, spilled), late)
         shares, following = following, shares
         round_ += 1
     else:
@@ -197,104 +180,32 @@ async def _portions(
 
 
 async def _add_pieces(
-    ctx: Context, shard: Shard, split: Split, weighted: bool, shares: Array, extra: Array
+    ctx: Context,
+    shard: Shard,
+    split: Split,
+    weighted: bool,
+    shares: Array,
+    sums: Array,
+    work: int,
 ) -> None:
-    """Sum the pieces of split rows where they lie, and tell their owners the sums."""
-    sums = np.zeros(split.vertices.size, np.int64)
-    pull_pieces(rows_of(split.rows), split.rows.weights if weighted else None, shares, sums)
-    vertices, found = await from_pieces(ctx, shard, split, sums, "sum")
-    extra[:] = 0
-    add_to(extra, np.searchsorted(split.heavy, vertices), found)
+    """Sum the pieces of split rows where they lie, and add them to the sums of their owners.
 
-
-@nb.njit(nogil=True, cache=True)
-def on_grid(x):  # type: ignore[no-untyped-def]
-    """Return `x` as a multiple of 1 / GRID."""
-    return np.int64(np.rint(x * GRID))
-
-
-@nb.njit(nogil=True, cache=True)
-def share_all(s, weights, shares, grid):  # type: ignore[no-untyped-def]
-    """Enter what every master gives along an arc.
-
-    Returns the rank of all that are dangling, and how many shares were too large.
+    `work` is what the superstep after that has to do; see `_to_finish`.
     """
-    dangling, spilled = 0, 0
-    for v in range(s.rank.size):
-        spilled += give(s.rank[v] * s.inverse[v], weights, shares, v, grid)
-        if s.inverse[v] == 0:
-            dangling += on_grid(s.rank[v])
-    return dangling, spilled
+    theirs = np.zeros(split.vertices.size, np.int64)
+    pull_pieces(rows_of(split.rows), split.rows.weights if weighted else None, shares, theirs)
+    vertices, found = await from_pieces(ctx, shard, split, theirs, "sum", work)
+    if vertices.size:
+        add_to(sums, split.heavy, vertices, found)
 
 
-@nb.njit(nogil=True, cache=True)
-def give(share, weights, shares, v, grid):  # type: ignore[no-untyped-def]
-    """Enter a share; tell whether it was too large."""
-    if weights is not None:
-        shares[v] = share
-        return False
-    portions = np.int64(np.rint(share * grid.unit))
-    shares[v] = min(portions, grid.limit)
-    return portions > grid.limit
-
-
-@nb.njit(nogil=True, cache=True)
-def pull_pieces(rows, weights, shares, sums):  # type: ignore[no-untyped-def]
-    """Sum what comes along the arcs of each piece of a row."""
-    offsets, targets = rows.offsets, rows.targets  # variables: see `pull`
-    for piece in range(sums.size):
-        total = 0
-        for j in range(offsets[piece], offsets[piece + 1]):
-            total += term(targets, weights, shares, j)
-        sums[piece] = total
-
-
-@nb.njit(nogil=True, cache=True)
-def add_to(totals, places, values):  # type: ignore[no-untyped-def]
-    """Add to some totals, of which one may occur more than once."""
-    for i in range(places.size):
-        totals[places[i]] += values[i]
-
-
-@nb.njit(nogil=True, cache=True)
-def pull(rows, weights, alpha, dangling, shares, heavy, extra, s, following, grid):  # type: ignore[no-untyped-def]
-    """Do one round. `extra`: what other slots have summed for each of the `heavy` masters.
-
-    Returns what it changed and the rank of the dangling, both as multiples of 1 / GRID, and how
-    many shares were too large.
-    """
-    # Fields that a loop reads from a tuple are counted as references; variables are not.
-    offsets, targets = rows.offsets, rows.targets
-    rank, inverse, restart, sinks = s.rank, s.inverse, s.restart, s.sinks
-    changed, loose, spilled, end, at = 0, 0, 0, offsets[0], 0
-    portion = 1 / (GRID if weights is not None else grid.unit)
-    calm = np.uint64(max(targets.size - AHEAD, 0))  # the last arcs have nothing ahead of them
-    for v in range(rank.size):
-        begin, end = end, offsets[v + 1]
-        total = 0
-        if at < heavy.size and heavy[at] == v:
-            total, at = extra[at], at + 1
-        for j in range(begin, min(end, calm)):
-            prefetch(shares, targets[j + np.uint64(AHEAD)])
-            total += term(targets, weights, shares, j)
-        for j in range(max(begin, calm), end):
-            total += term(targets, weights, shares, j)
-        pulled = total * portion + dangling * sinks[v if sinks.size > 1 else 0]
-        new = (1 - alpha) * restart[v if restart.size > 1 else 0] + alpha * pulled
-        changed += on_grid(abs(new - rank[v]))
-        rank[v] = new
-        spilled += give(new * inverse[v], weights, following, v, grid)
-        if inverse[v] == 0:
-            loose += on_grid(new)
-    return changed, loose, spilled
-
-
-@nb.njit(nogil=True, cache=True)
-def term(targets, weights, shares, j):  # type: ignore[no-untyped-def]
-    """Return what comes along an arc, on the grid."""
-    if weights is None:
-        return np.int64(shares[targets[j]])  # of both ways one type, or the sums are of floats
-    return on_grid(shares[targets[j]] * weights[j])
+def _to_finish(ctx: Context, shard: Shard, split: Split) -> int:
+    """Return how much is left to do once sums are whole: masters, and shares to copy."""
+    lies_ready = [ctx.gateways is None and prefix >= 0 for prefix in shard.prefix]
+    copied = [
+        0 if ready else some.size for some, ready in zip(shard.shared, lies_ready, strict=True)
+    ]
+    return split.heavy.size + sum(copied)
 
 
 def pagerank(

@@ -186,6 +186,26 @@ def test_every_algorithm_gives_the_same_bits(case: Case, routing: str | None) ->
         pd.testing.assert_frame_equal(found, expected, check_exact=exact, rtol=1e-12, obj=name)
 
 
+@settings(max_examples=25)
+@given(cases(), st.data())
+def test_ranks_do_not_depend_on_how_rows_are_split(case: Case, data: st.DataObject) -> None:
+    graph = case.graph
+    ids = graph.ids.take(
+        np.unique(data.draw(st.lists(st.integers(0, graph.n - 1), min_size=1)))
+    )
+    some = st.sampled_from([None, (ids, np.full(len(ids), 1 / len(ids)))])
+    restart, dangling = data.draw(some), data.draw(some)
+    rounds, tol = data.draw(st.sampled_from([(3, None), (200, 1e-1), (200, 1e-9)]))
+    options = 0.85, restart, rounds, tol, data.draw(st.booleans()), dangling
+    split, _ = case.split()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dgraph.algorithms.pagerank.MANY", data.draw(st.sampled_from([0, 2**16])))
+        expected = frame_of(pagerank_slot, build(graph, 1), *options)
+        found = frame_of(pagerank_slot, split, *options)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert found.attrs == expected.attrs
+
+
 @settings(max_examples=20)
 @given(cases())
 def test_votes_without_a_counter_for_each_label(case: Case) -> None:
@@ -209,6 +229,24 @@ def test_a_star_is_not_gathered_on_the_slot_of_its_hub() -> None:
     counted = [_received(program, shards) for program in ROUNDS for shards in (whole, split)]
     for before, after in zip(counted[::2], counted[1::2], strict=True):
         assert after <= leaves // slots + 15 < before / 8
+
+
+def test_to_finish_a_round_of_a_star_is_a_tiny_superstep() -> None:
+    graph = plain(np.zeros(800, np.int64), np.arange(1, 801))
+    split, _ = Case(graph, 4, np.arange(801) % 4, Rhizomes(4)).split()
+    announced: list[list[Any]] = [[] for _ in split]
+
+    class Watched(Context):
+        async def _exchange(self, frames: Any, *more: Any, **named: Any) -> Any:
+            announced[self.slot].append(named.get("work", more[2] if len(more) > 2 else None))
+            return await super()._exchange(frames, *more, **named)
+
+    async def watched(ctx: Context, shard: Shard) -> None:
+        await pagerank_slot(Watched(ctx.slot, ctx.slots), shard, max_iter=3, tol=None)
+
+    run(watched, split, slots=4)
+    by_slot = [[None, int(slot == 0)] * 3 + [None] for slot in range(4)]
+    assert announced == by_slot  # only the hub's own rank, and nothing to copy
 
 
 ROUNDS: list[Program] = [

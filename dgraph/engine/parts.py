@@ -32,9 +32,20 @@ Found = tuple[NDArray[np.int32], Array]
 
 
 async def from_pieces(
-    ctx: Context, shard: Shard, split: Split, values: Array, combine: str
+    ctx: Context,
+    shard: Shard,
+    split: Split,
+    values: Array,
+    combine: str,
+    work: int | None = None,
 ) -> Found:
     """Send a value of every piece to the owners, combined on the way where that is possible.
+
+    Parameters
+    ----------
+    values : array beside ``split.vertices``
+    combine, work
+        See :meth:`Context.reduce`.
 
     Returns
     -------
@@ -43,15 +54,15 @@ async def from_pieces(
     values : array beside them
     """
     if ctx.gateways is not None and can_combine(combine, values.dtype):
-        return await ctx.reduce(shard, split.vertices, values, combine=combine)
+        return await ctx.reduce(shard, split.vertices, values, None, work, combine)
     cuts = _cuts(shard, split)
     columns = [(values[a:b],) if b > a else None for a, b in cuts]
-    found = [(split.heavy[:0], values[:0])]
-    for slot, some in enumerate(await ctx.alltoall(columns)):
-        if some is not None:
-            found.append((split.sent[slot], some[0]))
-    masters, came = (np.concatenate(some) for some in zip(*found, strict=True))
-    return masters, came
+    came = await ctx.alltoall(columns, work=work)
+    masters = [split.sent[slot] for slot, some in enumerate(came) if some is not None]
+    sent = [some[0] for some in came if some is not None]
+    if not sent:
+        return split.heavy[:0], values[:0]
+    return np.concatenate(masters), np.concatenate(sent)
 
 
 async def from_some(
