@@ -157,11 +157,6 @@ class Watched:
         """Seconds of computation (measured) of the busiest slot of each stage."""
         return sum(max(stage.computation) for stage in self.stages)
 
-    @property
-    def ahead(self) -> float:
-        """By how much the busiest slots are ahead of the middle one: a hub's own work."""
-        return self.busiest - sum(float(np.median(each.computation)) for each in self.stages)
-
     def traffic(self, far: bool = True) -> Iterator[Traffic]:
         """Yield each stage, with frames for votes only; not far: without the top level's."""
         slots = self.topology.slots

@@ -237,11 +237,11 @@ def star(bench: Bench) -> Iterator[Table]:
     """Show the star: what rhizomes are for."""
     leaves = bench.asked.leaves
     bench.say(f"star of {leaves:,} leaves")
-    found = rhizomes.star(bench.client, leaves)
+    found = rhizomes.star(bench.client, leaves, turns=bench.asked.turns)
     title = f"star of {leaves:,} leaves on 16 slots"
     notes = [
         "messages are counted; seconds are measured on one thread, one slot after the other:",
-        "busiest: what a core for each slot would take; ahead: the hub's own work.",
+        "busiest: what a core for each slot would take; own: its work for the hub.",
     ]
     rows: Any = found.to_dict("records")
     yield Table("star", title, rows, notes)

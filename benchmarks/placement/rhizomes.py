@@ -32,8 +32,17 @@ DOMAINS = (1, 2, 4, 8)
 TREE = Topology.from_fanouts([4, 4])
 
 
-def star(client: Client, leaves: int, most: Sequence[int] = (1, 16)) -> pd.DataFrame:
+def star(
+    client: Client, leaves: int, most: Sequence[int] = (1, 16), turns: int = 5
+) -> pd.DataFrame:
     """Split the hub of a star on 16 slots.
+
+    Parameters
+    ----------
+    most : sequence of int
+        Values of rhizome_max; the first one splits nothing.
+    turns : int
+        Runs behind each measured time.
 
     Returns
     -------
@@ -41,29 +50,48 @@ def star(client: Client, leaves: int, most: Sequence[int] = (1, 16)) -> pd.DataF
         rhizome_max; uncombined: the most messages that a slot would get if every edge sent one,
         and every rhizome one to its root; received: the most that one gets in a stage of
         PageRank as it is; entries: the most entries of the hub on a slot. For PageRank and
-        CDLP, seconds of all rounds, on one thread: busiest, of the busiest slot; ahead, what
-        it has more than the middle slot, which is the hub's own work; all, of all slots.
+        CDLP, seconds of all rounds, on one thread: busiest, of the busiest slot; own, what it
+        has more than a slot that holds leaves only, which is its work for the hub; all, of
+        all slots.
     """
-    rows = []
-    for number in most:
-        with Lab(star_graph(leaves), TREE, client, rhizome_max=number) as lab:
-            row: dict[str, Any] = {
+    with ExitStack() as stack:
+        labs = {
+            number: stack.enter_context(
+                Lab(star_graph(leaves), TREE, client, rhizome_max=number)
+            )
+            for number in most
+        }
+        rows: list[dict[str, Any]] = [
+            {
                 "rhizome_max": number,
                 "uncombined": max(_uncombined(shard) for shard in lab.shards),
                 "received": lab.run("pagerank", "direct").without_output().most_received,
                 "entries": max(_of_heaviest(shard) for shard in lab.shards),
             }
-            for algorithm in ("pagerank", "cdlp"):
-                lab.run(algorithm, "direct", threads=1)  # compiles, and takes memory
-                found = lab.run(algorithm, "direct", threads=1).without_output()
-                every = sum(sum(stage.computation) for stage in found.stages)
+            for number, lab in labs.items()
+        ]
+        for algorithm in ("pagerank", "cdlp"):
+            computed = _computed(list(labs.values()), algorithm, turns)
+            without_hub = np.median(computed[0], axis=1).sum()
+            for row, seconds in zip(rows, computed, strict=True):
+                busiest = float(seconds.max(axis=1).sum())
                 row |= {
-                    f"{algorithm}_busiest": found.busiest,
-                    f"{algorithm}_ahead": found.ahead,
-                    f"{algorithm}_all": every,
+                    f"{algorithm}_busiest": busiest,
+                    f"{algorithm}_own": busiest - float(without_hub),
+                    f"{algorithm}_all": float(seconds.sum()),
                 }
-        rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _computed(labs: Sequence[Lab], algorithm: str, turns: int) -> list[NDArray[np.float64]]:
+    """Return what each slot computes in each stage: a row a stage, medians of seconds."""
+    found: list[list[list[list[float]]]] = [[] for _ in labs]
+    for _ in range(turns + 1):
+        for lab, seconds in zip(labs, found, strict=True):
+            stages = lab.run(algorithm, "direct", threads=1).without_output().stages
+            seconds.append([stage.computation for stage in stages])
+    # the first turn compiles, and takes memory
+    return [np.median(np.array(seconds[1:]), axis=0) for seconds in found]
 
 
 def star_seconds(
