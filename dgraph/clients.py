@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures.thread
 import logging
 import threading
 from collections.abc import Awaitable, Callable
@@ -122,9 +123,11 @@ def _embedded() -> Client:
 def _is_not_late(record: logging.LogRecord) -> bool:
     """Tell whether a record is of use: not that a result is not kept, for Python ends.
 
-    Whoever asks for one in the last line of a script does so while Python shuts its pools.
+    Whoever asks for one in the last line of a script does so while Python shuts its pools. It
+    is the filter of all schedulers of the process, and hides nothing before.
     """
-    return not record.getMessage().startswith("cannot schedule new futures after")
+    ends = getattr(concurrent.futures.thread, "_shutdown", False)  # says why submit() fails
+    return not (ends and record.getMessage().startswith("cannot schedule new futures after"))
 
 
 def _close_silently(client: Client) -> None:

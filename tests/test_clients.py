@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -21,7 +22,7 @@ import pytest
 from distributed import Client, get_client
 
 import dgraph as dg
-from dgraph.clients import find_client
+from dgraph.clients import _is_not_late, find_client
 from dgraph.errors import GraphLostError, OptionError
 from tests.clusters import asynchronously, cluster
 
@@ -234,6 +235,19 @@ def test_a_script_that_ends_with_a_call_ends_silently() -> None:
     """)
     assert found.returncode == 0
     assert "cannot schedule" not in found.stderr
+
+
+def test_what_a_scheduler_says_before_python_ends_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def heard(text: str) -> bool:
+        return _is_not_late(logging.LogRecord("any", logging.ERROR, "", 1, text, (), None))
+
+    late = "cannot schedule new futures after shutdown"
+    assert heard(late)
+    monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
+    assert not heard(late)
+    assert heard("anything else")
 
 
 def test_ctrl_c_ends_the_build_and_the_cluster_stays_usable(tmp_path: Path) -> None:
