@@ -23,6 +23,7 @@ from dask.system import CPU_COUNT
 from distributed import Client, Worker, get_client, get_worker, secede
 from distributed.threadpoolexecutor import thread_state
 
+from dgraph.config import Options
 from dgraph.errors import OptionError
 from dgraph.events import Note, notify
 
@@ -114,7 +115,8 @@ def _embedded() -> Client:
     notify(
         Note(
             f"no Dask client was found: started a cluster of {CPU_COUNT} threads in this "
-            "process; make a distributed.Client first to work with another one"
+            "process; make a distributed.Client first to work with another one",
+            shown=Options.read().progress is not False,
         )
     )
     return client

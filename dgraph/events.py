@@ -102,6 +102,9 @@ class Note:
     loud: bool = False
     """Whether it explains why nothing seems to happen, so that it is logged as a warning."""
 
+    shown: bool = False
+    """Whether who works at a terminal or in a notebook sees it, too, if no log shows it."""
+
 
 Event = RunStarted | SuperstepDone | RunEnded | Note
 Listener = Callable[[Event], None]
@@ -140,7 +143,7 @@ def listening(listener: AnyListener) -> Iterator[AnyListener]:
     >>> with listening(heard.append):
     ...     notify(Note("a cluster was started"))
     >>> heard
-    [Note(text='a cluster was started', loud=False)]
+    [Note(text='a cluster was started', loud=False, shown=False)]
     """
     global _listeners
     with _lock:
@@ -156,14 +159,17 @@ def listening(listener: AnyListener) -> Iterator[AnyListener]:
 class Log:
     """Write events to the logger "dgraph": notes and ends as information, the rest to debug.
 
-    Loud notes are warnings, which Python shows on standard error unless told otherwise.
+    Loud notes are warnings, which Python shows on standard error unless told otherwise. What is
+    shown is a line on standard error, if somebody looks at it and sees no log.
     """
 
     def __call__(self, event: Event) -> None:
         """Log one event."""
         match event:
-            case Note(text=text, loud=loud):
+            case Note(text=text, loud=loud, shown=shown):
                 logger.log(logging.WARNING if loud else logging.INFO, "%s", text)
+                if shown and _is_watched() and not _is_logged():
+                    sys.stderr.write(f"dgraph: {text}\n")
             case RunEnded(error=None):
                 logger.info(
                     "%s: %d supersteps in %.4f s", event.run, event.supersteps, event.seconds
@@ -172,6 +178,16 @@ class Log:
                 logger.info("%s failed: %s", event.run, event.error)
             case _:
                 logger.debug("%s", event)
+
+
+def _is_watched() -> bool:
+    """Tell whether somebody sees standard error: at a terminal, or in a session or notebook."""
+    return sys.stderr.isatty() or hasattr(sys, "ps1")
+
+
+def _is_logged() -> bool:
+    """Tell whether information is logged somewhere."""
+    return logger.isEnabledFor(logging.INFO) and logger.hasHandlers()
 
 
 class History:

@@ -63,6 +63,33 @@ def test_log(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("stream", "session", "level", "said"),
+    [
+        (Terminal, False, logging.WARNING, True),
+        (Terminal, False, logging.INFO, False),  # pytest's handler has it
+        (StringIO, True, logging.WARNING, True),  # a notebook
+        (StringIO, False, logging.WARNING, False),  # a pipeline
+    ],
+)
+def test_what_is_shown_is_a_line_where_somebody_sees_it(
+    stream: type[StringIO],
+    session: bool,
+    level: int,
+    said: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    screen = stream()
+    monkeypatch.setattr("sys.stderr", screen)
+    if session:
+        monkeypatch.setattr("sys.ps1", ">>> ", raising=False)
+    with caplog.at_level(level, logger="dgraph"):
+        notify(Note("a cluster was started", shown=True))
+        notify(Note("not shown"))
+    assert screen.getvalue() == said * "dgraph: a cluster was started\n"
+
+
 def test_progress_bar_leaves_an_empty_line() -> None:
     stream = StringIO()
     bar = ProgressBar(stream, delay=0, interval=0)
