@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 import time
@@ -107,6 +108,44 @@ def test_who_comes_back_late_has_time_to_learn_what_dgraph_is(
     client: Any = Waking()
     client.scheduler = client
     assert list(asyncio.run(members._identities(client, None, 50))) == ["a"]
+
+
+def test_who_does_not_come_back_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two seconds each takes every look at the clock, and five are the patience."""
+    clock = itertools.count(0, 2)
+    monkeypatch.setattr(members, "monotonic", lambda: next(clock))
+    who = {"host": "h", "process": "p", "threads": 1, "ready": True, "status": "running"}
+
+    class Short:
+        def __init__(self) -> None:
+            self.asked = 0
+            self.there = ["a", "b"]
+
+        async def register_plugin(self, plugin: Any) -> None: ...
+
+        async def broadcast(self, **message: Any) -> dict[str, Any]:
+            self.asked += 1
+            return {"a": {**who, "nanny": True}}
+
+        async def ncores(self) -> dict[str, int]:
+            return dict.fromkeys(self.there, 1)
+
+        async def events(self, topic: str) -> list[Any]:
+            return []
+
+    def asked() -> int:
+        client.asked = 0
+        with pytest.warns(ClusterWarning, match="of b"):
+            assert list(asyncio.run(members._identities(client, None, 5))) == ["a"]
+        return int(client.asked)
+
+    client: Any = Short()
+    client.scheduler = client
+    assert asked() == 2
+    assert asked() == 1
+    client.there.append("c")  # which is lost anew
+    assert asked() == 2
+    assert asked() == 1
 
 
 def kill_one(client: Client) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from time import monotonic
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from distributed import Client
 
@@ -30,6 +31,9 @@ PROMPT = 2
 
 #: Seconds between two looks for workers that are just starting.
 PAUSE = 0.05
+
+#: The workers that somebody has waited for in vain, by client: nobody does so again.
+_given_up: WeakKeyDictionary[Client, set[str]] = WeakKeyDictionary()
 
 
 async def find_members(
@@ -84,8 +88,10 @@ async def _identities(
 ) -> dict[str, Identity]:
     """Return who the workers are, by address, once there is at least one that can work.
 
-    Workers that were just lost get some time to come back, unless `slots` need none of them.
+    Workers that were just lost get some time to come back, unless `slots` need none of them or
+    somebody has waited for them before, in vain.
     """
+    given_up = _given_up.setdefault(client, set())
     with contextlib.suppress(OSError):  # a worker that is just leaving
         await client.register_plugin(Plugin())
     scheduler: Any = client.scheduler
@@ -111,8 +117,9 @@ async def _identities(
             threads = sum(int(who["threads"]) for who in ready.values())
             enough = slots is not None and threads >= slots
             late = [] if enough else await late_workers(scheduler, found)
-            if late and monotonic() - began > patience:
+            if late and (given_up.issuperset(late) or monotonic() - began > patience):
                 warnings.warn(describe_late(late, threads), ClusterWarning, stacklevel=2)
+                given_up.update(late)
                 late = []
             if not late:
                 return await _confirm_hosts(scheduler, ready)
