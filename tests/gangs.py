@@ -138,6 +138,17 @@ async def fail(ctx: Context, held: Any, slot: int, error: BaseException) -> None
         await ctx.allreduce([1])
 
 
+async def lose(ctx: Context, held: Any, slot: int) -> None:
+    """Send nothing from one slot's worker in superstep 3, though it means to."""
+    for step in range(6):
+        if step == 3 and ctx.slot == slot:
+            (seat,) = find_plugin().seats.values()
+            assert seat.links is not None
+            for channel in seat.links._channels:
+                channel.send = lambda buffers: True  # type: ignore[method-assign]
+        await ctx.allreduce([1])
+
+
 async def endless(ctx: Context, held: Any, beacon: str) -> None:
     """Go on for ever; touch a file when it goes well."""
     step = 0

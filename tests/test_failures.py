@@ -214,6 +214,17 @@ def test_paused_worker(processes: Client, tmp_path: Path, transport: str) -> Non
     assert works(processes)
 
 
+@pytest.mark.parametrize("transport", ["auto", "comm", "tcp"])
+def test_what_is_lost_on_the_way_ends_the_run(processes: Client, transport: str) -> None:
+    processes.wait_for_workers(3, timeout=60)
+    members = members_of(processes)
+    with dask.config.set({"dgraph.timeouts.silence": "1s", "dgraph.transport": transport}):
+        with pytest.raises(RunAbortedError, match="has sent has not arrived for 1 s"):
+            run(processes, members, gangs.lose, 1)
+        assert len(set(run(processes, members, gangs.slow, 2.5).values)) == 3  # computes
+    assert idle(processes)
+
+
 def test_cancelled_run(client: Client, tmp_path: Path) -> None:
     members = members_of(client)
     spec = spec_of(members, gangs.endless, str(tmp_path / "beacon"))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import dask
 import numpy as np
 import pytest
-from distributed import Client, Event
+from distributed import Client, Event, Status
 
 import dgraph as dg
 from dgraph import ingest
@@ -103,34 +105,59 @@ def test_figures_hold_no_compilation(client: Client) -> None:
     assert not list(seconds)
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_run_says_for_which_busy_worker_it_waits(client: Client) -> None:
+@contextmanager
+def until_waiting(client: Client, go: Callable[[], object]) -> Iterator[list[str]]:
+    """Do something once a run has said for which worker it waits; yield what it said."""
     heard = threading.Event()
 
     def hear(event: Any) -> None:
         if isinstance(event, Note) and "waits for worker" in event.text:
-            notes.append(event)
+            notes.append(event.text)
             heard.set()
 
     def let_go() -> None:
         heard.wait(60)
-        Event("go", client=client).set()
+        go()
 
-    notes: list[Note] = []
-    with dg.from_edges(EDGES, client=client) as g, listening(hear):
+    notes: list[str] = []
+    helper = threading.Thread(target=let_go)
+    with listening(hear):
+        helper.start()
+        yield notes
+        helper.join()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_says_for_which_busy_worker_it_waits(client: Client) -> None:
+    go = Event("go", client=client)
+    with dg.from_edges(EDGES, client=client) as g:
         begun = Event("begun", client=client)
         task = client.submit(_wait, key="a-long-task")
         begun.wait()
-        helper = threading.Thread(target=let_go)
-        helper.start()
-        assert len(dg.bfs(g, 1)) == 3
-        helper.join()
+        with until_waiting(client, go.set) as notes:
+            assert len(dg.bfs(g, 1)) == 3
         assert task.result() == "done"
     address = client.scheduler_info()["workers"].popitem()[0]
-    assert [note.text for note in notes] == [
+    assert notes == [
         f"bfs waits for worker {address}, busy with 'a-long-task': "
         "it starts when one of these ends"
     ]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_says_for_which_paused_worker_it_waits(client: Client) -> None:
+    def turn(status: Status) -> None:
+        async def change(dask_worker: Any) -> None:
+            dask_worker.status = status
+
+        client.run(change)
+
+    with client.as_current(), dg.from_edges(EDGES) as g:
+        turn(Status.paused)
+        with until_waiting(client, partial(turn, Status.running)) as notes:
+            assert len(dg.bfs(g, 1)) == 3
+    (note,) = notes
+    assert "which is paused: Dask starts nothing there until its memory is less full" in note
 
 
 def _wait() -> str:

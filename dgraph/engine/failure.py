@@ -33,10 +33,11 @@ LARGEST_ERROR = 1 << 20
 
 
 class Watch:
-    """Give up members of a run that are silent: they send nothing and answer no ping.
+    """Give up members of a run that are silent: they send nothing, and no computation is why.
 
     A member that computes for a long time answers pings. One whose process has stopped, or
-    whose network is gone, does not.
+    whose network is gone, does not. One that answers that all it had to say has left it, long
+    ago, has said something that was lost on the way.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Watch:
         self._superstep: int | None = None
         self._called = 0.0
         self._silence: dict[int, float] = {}
-        self._asked: dict[int, Future[bool]] = {}
+        self._asked: dict[int, Future[int | None]] = {}
 
     def __call__(self, superstep: int, waited: Collection[int]) -> None:
         """Look after the members that a superstep waits for; called about once a tick.
@@ -88,30 +89,42 @@ class Watch:
         passed = min(now - self._called, 2 * TICK)
         self._called = now
         for member in waited:
-            heard = self._has_answered(member)
-            silence = 0.0 if heard else self._silence.get(member, 0.0) + passed
+            sent = self._ask(member)
+            is_busy = sent is not None and sent < superstep
+            silence = 0.0 if is_busy else self._silence.get(member, 0.0) + passed
             self._silence[member] = silence
             if silence > self._limit:
-                raise RunAbortedError(
-                    f"worker {self._names[member]} has not answered for {self._limit:g} s"
-                )
+                raise RunAbortedError(self._blame(member, sent))
 
-    def _has_answered(self, member: int) -> bool:
-        """Return whether a ping was answered since the last call, and send the next."""
+    def _ask(self, member: int) -> int | None:
+        """Send a ping, unless one is on its way; return what was answered since the last call.
+
+        Returns
+        -------
+        int or None
+            Which exchange was the last to leave the member; None if there is no answer.
+        """
         asked = self._asked.get(member)
         if asked is not None and not asked.done():
-            return False
+            return None
         self._asked[member] = asyncio.run_coroutine_threadsafe(
             self._ping(self._names[member]), self._loop
         )
-        return asked is not None and asked.result()
+        return None if asked is None else asked.result()
 
-    async def _ping(self, address: str) -> bool:
+    async def _ping(self, address: str) -> int | None:
         try:
             ping = self._worker.rpc(address).dgraph_ping(run=self._run)
-            return bool(await asyncio.wait_for(ping, self._limit))
+            sent: int | None = await asyncio.wait_for(ping, self._limit)
+            return sent
         except (OSError, TimeoutError):
-            return False
+            return None
+
+    def _blame(self, member: int, sent: int | None) -> str:
+        name = f"worker {self._names[member]}"
+        if sent is None:
+            return f"{name} has not answered for {self._limit:g} s"
+        return f"what {name} has sent has not arrived for {self._limit:g} s: run it again"
 
     def close(self) -> None:
         """Wait for no more answers."""

@@ -27,7 +27,7 @@ from dgraph.exchange.buffers import Pool
 from dgraph.exchange.cores import Cores, allowed_cores, own_cores
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import CommChannel, dial
-from dgraph.exchange.transport.links import Channel, PeerLinks
+from dgraph.exchange.transport.links import BEFORE, Channel, PeerLinks
 from dgraph.exchange.transport.meeting import Meeting
 from dgraph.exchange.transport.mpi import MpiMeeting
 from dgraph.exchange.transport.tcp import Calls, call
@@ -40,9 +40,6 @@ AnyMeeting = Meeting | MpiMeeting | Calls
 #: A worker looks for missing members again after this share of the time that it has waited
 #: already, but at least so often (seconds).
 PATIENCE, LONGEST_PAUSE = 0.1, 0.02
-
-#: The number of the superstep in which nothing is exchanged but that all are there.
-BEFORE = -1
 
 #: A worker in another state ends its runs.
 ALIVE = (Status.running, Status.paused, Status.closing_gracefully)
@@ -124,7 +121,7 @@ class _Gang:
         spec, slots = self.spec, self.spec.members[self.me].slots
         held = self.plugin.held_for(spec, slots)
         if self.names:
-            self.links = self._join()
+            self.links = self.seat.links = self._join()
         network = self._network()
         if network is not None:
             network.kept = held

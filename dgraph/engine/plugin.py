@@ -30,6 +30,7 @@ from dgraph.engine.store import Store
 from dgraph.errors import GraphLostError, RunAbortedError
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import ACCEPTED, LATER, REFUSED, Inbox, serve
+from dgraph.exchange.transport.links import NOTHING, PeerLinks
 from dgraph.exchange.transport.meeting import can_reach, listen, private_folder, sweep
 from dgraph.exchange.transport.poll import Waker
 from dgraph.exchange.transport.tcp import has_sockets, take_socket
@@ -75,6 +76,12 @@ class Seat:
         self.reason: str | None = None
         self.hub: Hub | None = None
         self.recorder: Recorder | None = None
+        self.links: PeerLinks | None = None
+
+    @property
+    def sent(self) -> int:
+        """The number of the last exchange of which everything has left this worker."""
+        return NOTHING if self.links is None else self.links.sent
 
     def admits(self, token: bytes, member: int) -> bool:
         """Return whether a member that presents this token may send here."""
@@ -215,19 +222,35 @@ class Plugin(WorkerPlugin):
         """Say whether a Unix socket of another worker can be reached from here."""
         return can_reach(Path(door))
 
-    def ping(self, run: str) -> bool:
-        """Say whether this worker takes part in a run."""
-        return run in self.seats
+    def ping(self, run: str) -> int | None:
+        """Say which exchange of a run was the last to leave this worker.
+
+        Returns
+        -------
+        int or None
+            None if this worker does not take part in the run.
+        """
+        seat = self.seats.get(run)
+        return None if seat is None else seat.sent
 
     def progress(self, run: str) -> tuple[int, str, float] | None:
         """Say how many supersteps a run has ended here, in which stage, and how fast."""
         seat = self.seats.get(run)
         return None if seat is None or seat.recorder is None else seat.recorder.latest
 
-    def busy(self, run: str) -> list[str] | None:
-        """Say what all threads of this worker do instead of a run; None if it takes part."""
+    def busy(self, run: str) -> list[str] | str | None:
+        """Say why a run does not begin here.
+
+        Returns
+        -------
+        list of str, str or None
+            The tasks that all threads of this worker are busy with, or the worker's status if
+            it begins nothing; an empty list if it could begin; None if it takes part.
+        """
         if run in self.seats:
             return None
+        if self.worker.status != Status.running:
+            return str(self.worker.status.name)
         state = self.worker.state
         if len(state.executing) < state.nthreads:
             return []

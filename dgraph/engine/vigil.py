@@ -36,7 +36,7 @@ GRACE = 5.0
 #: Seconds between two looks at members that should end.
 PAUSE = 0.05
 
-#: Tasks that tell workers of an abort; asyncio itself holds its tasks weakly only.
+#: Tasks for which nobody waits; asyncio itself holds its tasks weakly only.
 _background: set[asyncio.Task[None]] = set()
 
 
@@ -84,19 +84,27 @@ class Vigil:
         """Wait, but no longer than all workers of the run are there.
 
         A pinned task whose worker is gone would wait for ever, and so would who waits for it.
+        Nobody waits for what is only looked at.
         """
-        task = asyncio.ensure_future(waiting)
+        over = asyncio.Event()
+        ended = asyncio.ensure_future(waiting)
+        looked = _in_background(self._look_after(over))
         try:
-            while not (await asyncio.wait({task}, timeout=LOOK))[0]:
-                if self._client.status != "running" or await self._look():
-                    return
-                if self._spec.options.progress is not False:
-                    await self._report()
-                    await tell_of_compilation(self._client, self._spec.members[0].address)
-                    await self._tell_of_busy_workers()
-            task.result()
+            await asyncio.wait({ended, looked}, return_when="FIRST_COMPLETED")
+            (ended if ended.done() else looked).result()
         finally:
-            task.cancel()
+            ended.cancel()
+            over.set()  # a question that is under way is not cut off: Dask would log it
+
+    async def _look_after(self, over: asyncio.Event) -> None:
+        """Look now and then, until the client is closed or a worker has left the cluster."""
+        looks = [self._report, self._tell_of_compilation, self._tell_of_busy_workers]
+        while not await _comes(over, LOOK):
+            if self._client.status != "running" or await self._look():
+                return
+            for look in looks if self._spec.options.progress is not False else []:
+                if not over.is_set():
+                    await look(over)
 
     async def _look(self) -> set[int]:
         """Return the members whose worker has left the cluster."""
@@ -108,7 +116,7 @@ class Vigil:
         }
         return self._gone
 
-    async def _report(self) -> None:
+    async def _report(self, over: asyncio.Event) -> None:
         """Tell listeners how far the first member is, if it says so at once."""
         first = self._spec.members[0].address
         scheduler: Any = self._client.scheduler
@@ -119,11 +127,14 @@ class Vigil:
         )
         with contextlib.suppress(TimeoutError):
             progress = (await asyncio.wait_for(asked, LOOK)).get(first)
-            if progress is not None:
+            if progress is not None and not over.is_set():
                 superstep, stage, seconds = progress
                 notify(SuperstepDone(self._spec.run, superstep, stage, {}, {}, {}, seconds))
 
-    async def _tell_of_busy_workers(self) -> None:
+    async def _tell_of_compilation(self, over: asyncio.Event) -> None:
+        await tell_of_compilation(self._client, self._spec.members[0].address)
+
+    async def _tell_of_busy_workers(self, over: asyncio.Event) -> None:
         """Say, once, which workers do something else instead of taking part in the run."""
         if perf_counter() < self._ask_at or self._outcomes or self._errors:
             return
@@ -138,7 +149,7 @@ class Vigil:
             busy = {address: with_what for address, with_what in answers.items() if with_what}
             if busy or all(with_what is None for with_what in answers.values()):
                 self._ask_at = math.inf
-            if busy:
+            if busy and not over.is_set():
                 notify(Note(_why_waiting(self._spec.algorithm, busy), loud=True))
 
     async def _harvest(self) -> None:
@@ -188,12 +199,31 @@ class Vigil:
             for member, them in enumerate(self._spec.members)
             if member not in self._gone
         ]
-        told = asyncio.ensure_future(_tell(self._client, self._spec.run, workers, reason))
-        _background.add(told)
-        told.add_done_callback(_background.discard)
+        _in_background(_tell(self._client, self._spec.run, workers, reason))
 
 
-def _why_waiting(algorithm: str, busy: Mapping[str, Sequence[str]]) -> str:
+def _in_background(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """Begin something for whose end nobody need wait, and whose failure nobody need hear of."""
+    task = asyncio.ensure_future(work)
+    _background.add(task)
+    task.add_done_callback(_forget)
+    return task
+
+
+def _forget(task: asyncio.Task[None]) -> None:
+    _background.discard(task)
+    if not task.cancelled():
+        task.exception()
+
+
+async def _comes(event: asyncio.Event, seconds: float) -> bool:
+    """Return whether an event comes within so many seconds."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()
+
+
+def _why_waiting(algorithm: str, busy: Mapping[str, Sequence[str] | str]) -> str:
     """Say for what a run waits.
 
     Examples
@@ -201,14 +231,21 @@ def _why_waiting(algorithm: str, busy: Mapping[str, Sequence[str]]) -> str:
     >>> _why_waiting("bfs", {"tcp://10.0.0.1:1": ["clean-7", "clean-8"]})
     "bfs waits for worker tcp://10.0.0.1:1, busy with 'clean-7' and 1 more task: it starts \
 when one of these ends"
+    >>> _why_waiting("bfs", {"tcp://10.0.0.1:1": "paused"})
+    'bfs waits for worker tcp://10.0.0.1:1, which is paused: Dask starts nothing there until \
+its memory is less full'
     """
-    (address, tasks), *others = busy.items()
-    more = f" and {len(tasks) - 1} more task{'s' * (len(tasks) > 2)}" if tasks[1:] else ""
+    (address, why), *others = busy.items()
     also = f" (and {len(others)} more workers)" if others else ""
-    return (
-        f"{algorithm} waits for worker {address}{also}, busy with {tasks[0]!r}{more}: "
-        "it starts when one of these ends"
-    )
+    waits = f"{algorithm} waits for worker {address}{also}, "
+    if why == "paused":
+        return (
+            waits + "which is paused: Dask starts nothing there until its memory is less full"
+        )
+    if isinstance(why, str):
+        return waits + f"which is {why}: Dask starts nothing there"
+    more = f" and {len(why) - 1} more task{'s' * (len(why) > 2)}" if why[1:] else ""
+    return waits + f"busy with {why[0]!r}{more}: it starts when one of these ends"
 
 
 async def _tell(client: Client, run: str, workers: list[str], reason: str) -> None:

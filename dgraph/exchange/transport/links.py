@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -16,9 +17,13 @@ from dgraph.exchange.hub import COMBINE_VOTES
 from dgraph.exchange.transport.bundle import Bundle, encode, encode_abort, encode_part
 from dgraph.exchange.transport.poll import LOOK, Channel, ChannelClosedError, Poll, Waker
 
-__all__ = ["LOOK", "Channel", "ChannelClosedError", "PeerLinks", "Waker"]
+__all__ = ["BEFORE", "LOOK", "NOTHING", "Channel", "ChannelClosedError", "PeerLinks", "Waker"]
 
 Votes = NDArray[np.int64]
+
+#: The number of the exchange in which nothing is exchanged but that all are there; and instead
+#: of one, where not even that has begun.
+BEFORE, NOTHING = -1, -2
 
 
 def rotated(channels: Sequence[Channel]) -> list[Channel]:
@@ -90,6 +95,15 @@ class PeerLinks:
         self._parts: dict[Channel, list[Frame]] = {}  # of frames that came before the others
         self._ahead: dict[Channel, Bundle] = {}  # what came while this process was sending
         self._lock = threading.Lock()
+        self._flushed = NOTHING
+
+    @property
+    def sent(self) -> int:
+        """The number of the last exchange of which everything has left this process.
+
+        May be asked for by any thread.
+        """
+        return self._flushed - any(channel.held for channel in self._channels)
 
     def exchange(
         self,
@@ -171,7 +185,8 @@ class PeerLinks:
             try:
                 for channel, outbox in self._outboxes.items():
                     if not outbox.is_stalled:  # else it is in the middle of a bundle
-                        channel.send(encode_abort(str(error)))
+                        with contextlib.suppress(ChannelClosedError):
+                            channel.send(encode_abort(str(error)))
             finally:
                 self._lock.release()
         else:
@@ -236,6 +251,8 @@ class PeerLinks:
                 if channel in missing and (bundle := self._receive(channel)) is not None:
                     bundles[channel.peer] = bundle
                     missing.discard(channel)
+            if not unsent:
+                self._flushed = superstep
             if not missing and not unsent:
                 return bundles
             if poll is None:

@@ -120,8 +120,10 @@ class SocketChannel:
                 self._unsent = _after(self._unsent, sent) if self.held else []
         except BlockingIOError:
             return False
-        except OSError:  # closed; what the other end said before is still to be received
+        except ConnectionError:  # what the other end said before is still to be received
             self._unsent, self.held = [], 0
+        except OSError as error:
+            raise ChannelClosedError(f"cannot send to {self._name}: {error}") from error
         return True
 
     def receive(self) -> Bundle | None:
