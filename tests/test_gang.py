@@ -257,16 +257,6 @@ def test_end_of_the_client_frees_the_shards(embedded: Gang) -> None:
     assert soon(lambda: held(client, "shards") == 0)
 
 
-def test_launch_is_quick(embedded: Gang) -> None:
-    client, members = embedded
-    times = []
-    for _ in range(20):
-        began = time.perf_counter()
-        run(client, members, gangs.total)
-        times.append(time.perf_counter() - began)
-    assert min(times) < 0.05
-
-
 def test_progress_is_told(embedded: Gang) -> None:
     client, members = embedded
     with listening(History()) as history:
