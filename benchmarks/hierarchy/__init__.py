@@ -16,6 +16,7 @@ carriers        every transport, and whether "auto" takes the best one
 baselines       one strategy for everything, as other systems have it, on this host
 overlap         sending while a kernel goes on, with static and dynamic buffers
 law             times on 8 slots, extrapolated from 2 and 4: held against the emulated network
+wire            bytes that the engine counts, held against what the network has carried
 walls           wall time on the emulated network: Figs. 1, 4 and the ablation, measured
 ==============  ============================================================================
 

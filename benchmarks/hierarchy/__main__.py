@@ -13,6 +13,7 @@ from benchmarks.hierarchy.evidence import FIGURES, Asked, Bench
 from benchmarks.hierarchy.law import law
 from benchmarks.hierarchy.netlab import VARIABLE, find
 from benchmarks.hierarchy.wall import carriers, links, overlap, walls
+from benchmarks.hierarchy.wire import wire
 
 __all__ = ["main"]
 
@@ -22,6 +23,7 @@ ALL = FIGURES | {
     "baselines": baselines,
     "overlap": overlap,
     "law": law,
+    "wire": wire,
     "walls": walls,
 }
 

@@ -82,11 +82,12 @@ class Netlab:
         *arguments: str,
         timeout: float = 600,
         say: Callable[[str], Any] = lambda _: None,
+        stats: Path | None = None,
     ) -> Any:
         """Run a module beside a Dask cluster with a one-thread worker in each slot."""
         background = ["--at", "0", f"{_SCHEDULER} 2>/dev/null"]
         background += ["--at", "all", f"{_WORKER} 2>/dev/null"]
-        return self.run(background, module, *arguments, timeout=timeout, say=say)
+        return self.run(background, module, *arguments, timeout=timeout, say=say, stats=stats)
 
     def run(
         self,
@@ -95,14 +96,19 @@ class Netlab:
         *arguments: str,
         timeout: float = 600,
         say: Callable[[str], Any] = lambda _: None,
+        stats: Path | None = None,
     ) -> Any:
-        """Run a module in slot 0; say its lines, and return the last one, which is JSON."""
+        """Run a module in slot 0; say its lines, and return the last one, which is JSON.
+
+        What the network has carried, by level, is written to `stats`.
+        """
         words = [_PYTHON, str(self.script), "--tree", ",".join(map(str, self.fanouts))]
         words += ["--latency", ",".join(f"{1e3 * each:g}ms" for each in self.latency)]
         words += [
             "--rate",
             ",".join(f"{each / 1e6:g}MB" if each else "0" for each in self.rate),
         ]
+        words += ["--stats", str(stats)] if stats else []
         words += [*background, "--", _PYTHON, "-m", module, *arguments]
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         last = ""
