@@ -22,7 +22,9 @@ def main(scale: int = 16) -> None:
     scale : int
         The generated graph has up to ``2**scale`` vertices and 16 times as many edges.
     """
-    print("The first run on a machine compiles the kernels; later runs find them cached.")
+    print(
+        "The first run on a machine compiles the kernels; later runs like it find them cached."
+    )
     show("Zachary's karate club", nx.karate_club_graph())
     show(f"A Kronecker graph of scale {scale}", dg.generate.kronecker(scale))
 

@@ -32,8 +32,8 @@ TOGETHER = 2.0
 PROMPT = 0.5
 
 TEXT = (
-    "compiling the kernels of dgraph for this machine, which can take a minute; later runs "
-    "find them cached"
+    "compiling the kernels of dgraph for this machine, which can take a minute; later "
+    "runs of the same algorithm on such ids and weights find them cached"
 )
 
 _told: WeakSet[Client] = WeakSet()
