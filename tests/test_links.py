@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import multiprocessing
 import os
 import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,42 +32,9 @@ from dgraph.exchange.transport.links import (
 )
 from dgraph.exchange.transport.meeting import Meeting, can_reach, private_folder
 from dgraph.exchange.transport.unix import READ_AHEAD, SocketChannel
+from tests.peers import RUN, joined, quiet, together
 
-RUN = 7
 NO_VOTE = np.zeros(0, np.int64)
-
-
-def quiet(superstep: int, waited: Collection[int]) -> None:
-    """Do nothing while waiting."""
-
-
-@contextlib.contextmanager
-def gang(
-    size: int, idle: Callable[[int, Collection[int]], None] = quiet
-) -> Iterator[list[PeerLinks]]:
-    """Yield the links of so many members with one slot each."""
-    channels: list[list[SocketChannel]] = [[] for _ in range(size)]
-    for one, other in itertools.combinations(range(size), 2):
-        here, there = socket.socketpair()
-        channels[one].append(SocketChannel(here, other, RUN, f"member {other}"))
-        channels[other].append(SocketChannel(there, one, RUN, f"member {one}"))
-    wakers = [Waker() for _ in range(size)]
-    links = [
-        PeerLinks(RUN, range(size), mine, waker, idle)
-        for mine, waker in zip(channels, wakers, strict=True)
-    ]
-    try:
-        yield links
-    finally:
-        for link, waker in zip(links, wakers, strict=True):
-            link.close()
-            waker.close()
-
-
-def together(*calls: Callable[[], Any]) -> list[Any]:
-    """Call each on a thread of its own; return the results or raise the first error."""
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [made.result(timeout=60) for made in [pool.submit(call) for call in calls]]
 
 
 def same(one: Frame, other: Frame) -> bool:
@@ -116,7 +81,7 @@ def test_every_frame_arrives_once(seed: int, size: int, steps: int) -> None:
             assert all(column.flags.aligned for frame in came for column in frame.columns)
             assert vote.tolist() == [size - 1, 1]
 
-    with gang(size) as links:
+    with joined(range(size)) as links:
         together(*(lambda me=me: member(me) for me in range(size)))
 
 
@@ -152,7 +117,7 @@ def test_the_largest_goes_first_and_the_rest_in_turn(lengths: list[int]) -> None
 def test_large_columns_and_thousands_of_frames() -> None:
     large = [Frame(0, 1, (np.arange(1 << 20), np.arange(5, dtype=np.int8)), 1)]
     many = [Frame(1, 0, (np.array([number]),), 1) for number in range(3000)]
-    with gang(2) as (left, right):
+    with joined(range(2)) as (left, right):
         (to_left, _), (to_right, _) = together(
             lambda: left.exchange(0, large, NO_VOTE, "sum"),
             lambda: right.exchange(0, many, NO_VOTE, "sum"),
@@ -163,7 +128,7 @@ def test_large_columns_and_thousands_of_frames() -> None:
 
 
 def test_votes_of_every_kind() -> None:
-    with gang(3) as links:
+    with joined(range(3)) as links:
         for step, (op, expected) in enumerate({"sum": 7, "min": 1, "max": 4, "or": 7}.items()):
             votes = together(
                 *(
@@ -177,7 +142,7 @@ def test_votes_of_every_kind() -> None:
 
 
 def test_abort_tells_the_others_why() -> None:
-    with gang(3) as links:
+    with joined(range(3)) as links:
         links[0].abort(RunError("superstep 3, slot 0: ValueError: no"))
         for link in links[1:]:
             with pytest.raises(RunAbortedError, match="slot 0: ValueError: no"):
@@ -193,7 +158,7 @@ def test_abort_during_an_exchange_wakes_it(monkeypatch: pytest.MonkeyPatch) -> N
         if over.is_set():
             raise RunAbortedError("over")
 
-    with gang(2, idle) as (left, _), ThreadPoolExecutor(1) as pool:
+    with joined(range(2), idle) as (left, _), ThreadPoolExecutor(1) as pool:
         exchange = pool.submit(left.exchange, 0, [], NO_VOTE, "sum")
         while not left._lock.locked():
             time.sleep(0.001)
@@ -204,14 +169,17 @@ def test_abort_during_an_exchange_wakes_it(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_closed_channel_names_the_other_end() -> None:
-    with gang(2) as (left, right):
+    with joined(range(2)) as (left, right):
         right.close()
         with pytest.raises(ChannelClosedError, match="lost member 1"):
             left.exchange(0, [], NO_VOTE, "sum")
 
 
 def test_different_supersteps_are_an_error() -> None:
-    with gang(2) as (left, right), pytest.raises(RunError, match="expected superstep 0"):
+    with (
+        joined(range(2)) as (left, right),
+        pytest.raises(RunError, match="expected superstep 0"),
+    ):
         together(
             lambda: left.exchange(0, [], NO_VOTE, "sum"),
             lambda: right.exchange(1, [], NO_VOTE, "sum"),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import socket
 import time
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,70 +14,25 @@ from hypothesis import strategies as st
 
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.context import Context
-from dgraph.engine.network import Network
 from dgraph.errors import RunError
-from dgraph.exchange.hub import Hub
 from dgraph.exchange.routing import schedule as schedules
 from dgraph.exchange.routing.ground import Ground
 from dgraph.exchange.routing.schedule import schedule
 from dgraph.exchange.routing.strategies import STRATEGIES
-from dgraph.exchange.transport.links import PeerLinks, Waker
-from dgraph.exchange.transport.unix import SocketChannel
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, set_bits, words
 from dgraph.topology import Topology
+from tests.peers import joined, run_apart
 from tests.reference import build, plain
 from tests.test_routing import SHAPES, ground_of
 
-RUN = 7
 
-
-def quiet(superstep: int, waited: Collection[int]) -> None:
-    """Do nothing while waiting."""
-
-
-@contextlib.contextmanager
-def gang(owners: Sequence[int]) -> Iterator[list[PeerLinks]]:
-    """Yield the links of processes that have these slots."""
-    size = max(owners) + 1
-    channels: list[list[SocketChannel]] = [[] for _ in range(size)]
-    for one, other in itertools.combinations(range(size), 2):
-        here, there = socket.socketpair()
-        channels[one].append(SocketChannel(here, other, RUN, f"member {other}"))
-        channels[other].append(SocketChannel(there, one, RUN, f"member {one}"))
-    wakers = [Waker() for _ in range(size)]
-    links = [
-        PeerLinks(RUN, owners, mine, waker, quiet)
-        for mine, waker in zip(channels, wakers, strict=True)
-    ]
-    try:
-        yield links
-    finally:
-        for link, waker in zip(links, wakers, strict=True):
-            link.close()
-            waker.close()
-
-
-def run_apart(
+def run_on(
     program: Any, arguments: Sequence[Any], ground: Ground, name: str, owners: Sequence[int]
 ) -> dict[int, Any]:
-    """Run a program on slots of several processes: hubs on threads, joined by sockets."""
-
-    def host(me: int, links: PeerLinks) -> dict[int, Any]:
-        network = Network(ground, name, owners=owners, me=me)
-        slots = [slot for slot, owner in enumerate(owners) if owner == me]
-        programs = {
-            slot: program(Context(slot, len(owners), network), arguments[slot])
-            for slot in slots
-        }
-        return Hub(programs, 1, links).run()
-
-    with gang(owners) as links, ThreadPoolExecutor(len(links)) as pool:
-        made = [pool.submit(host, me, link) for me, link in enumerate(links)]
-        errors = [error for some in made if (error := some.exception(timeout=60))]
-        if errors:
-            raise errors[0]
-        return {slot: value for some in made for slot, value in some.result().items()}
+    """Run a program on slots of several processes, with a routing."""
+    with joined(owners) as links:
+        return run_apart(program, arguments, links, owners, (ground, name))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -136,7 +88,7 @@ def test_every_stage_ends_and_delivers_under_delays(shape: Any, name: str, seed:
             most = await ctx.allreduce([slot + step], "max")
             assert most.tolist() == [slots - 1 + step]
 
-    run_apart(program, range(slots), ground, name, owners)
+    run_on(program, range(slots), ground, name, owners)
 
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
@@ -172,7 +124,7 @@ def test_combined_messages_arrive_in_other_processes(name: str) -> None:
         assert marked.tolist() == np.unique(met[shard.rank[met] % 2 == 1]).tolist()
         return set(shard.order[met].tolist())
 
-    found = run_apart(program, shards, ground, name, (0, 0, 1, 2, 3, 3, 4, 5))
+    found = run_on(program, shards, ground, name, (0, 0, 1, 2, 3, 3, 4, 5))
     touched = [
         graph.by_rank[s.rank[s.masters :][s.rank[s.masters :] < graph.n]] for s in shards
     ]
@@ -188,7 +140,7 @@ def test_an_error_on_a_slot_ends_the_run_in_all_processes(name: str) -> None:
                 raise ValueError("broken")
 
     with pytest.raises(RunError, match="broken"):
-        run_apart(program, range(8), ground_of([[2, 2], [3, 1]]), name, range(8))
+        run_on(program, range(8), ground_of([[2, 2], [3, 1]]), name, range(8))
 
 
 def test_a_gateway_alone_uses_the_far_link() -> None:

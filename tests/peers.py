@@ -1,0 +1,97 @@
+"""Links between the processes of a run that is played on threads, joined by sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from dgraph.engine.context import Context
+from dgraph.engine.network import Network
+from dgraph.exchange.hub import Hub
+from dgraph.exchange.routing.ground import Ground
+from dgraph.exchange.transport.links import PeerLinks, Waker
+from dgraph.exchange.transport.unix import SocketChannel
+
+RUN = 7
+
+
+def quiet(superstep: int, waited: Collection[int]) -> None:
+    """Do nothing while waiting."""
+
+
+def connect(me: int, end: socket.socket, peer: int) -> SocketChannel:
+    """Return the channel of a process to another."""
+    return SocketChannel(end, peer, RUN, f"member {peer}")
+
+
+@contextlib.contextmanager
+def joined(
+    owners: Sequence[int],
+    idle: Callable[[int, Collection[int]], None] = quiet,
+    connect: Callable[[int, socket.socket, int], SocketChannel] = connect,
+    buffers: Callable[[], tuple[Any, ...]] = tuple,
+) -> Iterator[list[PeerLinks]]:
+    """Yield the links of processes that have these slots, a channel between any two.
+
+    Parameters
+    ----------
+    buffers
+        Returns the plans and the pool of a process.
+    """
+    size = max(owners) + 1
+    channels: list[list[SocketChannel]] = [[] for _ in range(size)]
+    for one, other in itertools.combinations(range(size), 2):
+        here, there = socket.socketpair()
+        channels[one].append(connect(one, here, other))
+        channels[other].append(connect(other, there, one))
+    wakers = [Waker() for _ in range(size)]
+    links = [
+        PeerLinks(RUN, owners, mine, waker, idle, *buffers())
+        for mine, waker in zip(channels, wakers, strict=True)
+    ]
+    try:
+        yield links
+    finally:
+        for link, waker in zip(links, wakers, strict=True):
+            link.close()
+            waker.close()
+
+
+def together(*calls: Callable[[], Any]) -> list[Any]:
+    """Call each on a thread of its own; return the results or raise the first error."""
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [made.result(timeout=60) for made in [pool.submit(call) for call in calls]]
+
+
+def run_apart(
+    program: Callable[..., Any],
+    arguments: Sequence[Any],
+    links: Sequence[PeerLinks],
+    owners: Sequence[int],
+    ways: tuple[Ground, str] | None = None,
+    threads: int = 1,
+) -> dict[int, Any]:
+    """Run a program on the slots of several processes, each a hub on a thread of its own.
+
+    Parameters
+    ----------
+    ways
+        The ground and the name of the routing; None: directly.
+    """
+
+    def host(me: int) -> dict[int, Any]:
+        network = ways and Network(*ways, owners=owners, me=me)
+        slots = [slot for slot, owner in enumerate(owners) if owner == me]
+        away = set(range(len(owners))).difference(slots)
+        programs = {
+            slot: program(Context(slot, len(owners), network, away), arguments[slot])
+            for slot in slots
+        }
+        return Hub(programs, threads, links[me]).run()
+
+    made = together(*(lambda me=me: host(me) for me in range(len(links))))  # type: ignore[misc]
+    return dict(sorted((slot, value) for some in made for slot, value in some.items()))
