@@ -15,6 +15,8 @@ from types import FrameType
 import dask
 import dask.threaded
 import hypothesis
+import networkx as nx
+import pandas as pd
 import psutil
 import pytest
 from distributed import Client
@@ -56,10 +58,33 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def karate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a CSV file of Zachary's karate club."""
+    path = tmp_path_factory.mktemp("karate") / "karate.csv"
+    edges = pd.DataFrame(list(nx.karate_club_graph().edges()), columns=["source", "target"])
+    edges.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def in_this_process() -> Iterator[None]:
+    """Let Dask compute what belongs to no client in this process, on one thread."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     """Yield a client of one worker with two threads, in this process: one a file of tests."""
     with cluster(1, threads=2, processes=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Client]:
+    """Yield a client of two worker processes of one thread."""
+    with cluster(2) as client:
         yield client
 
 

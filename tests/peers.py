@@ -93,5 +93,5 @@ def run_apart(
         }
         return Hub(programs, threads, links[me]).run()
 
-    made = together(*(lambda me=me: host(me) for me in range(len(links))))  # type: ignore[misc]
+    made = together(*(lambda me=me: host(me) for me in range(len(links))))
     return dict(sorted((slot, value) for some in made for slot, value in some.items()))

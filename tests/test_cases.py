@@ -29,9 +29,9 @@ from dgraph.errors import DgraphError
 
 CASES = Path(__file__).parents[2] / "shared" / "cases" / "cases.json"
 ELSEWHERE = {
-    "graph500_roots": "in test_graph500.py",
-    "graph500_teps_edges": "in test_graph500.py",
-    "graph500_validate": "in test_graph500.py",
+    "graph500_roots": "in test_graph500_edges.py",
+    "graph500_teps_edges": "in test_graph500_edges.py",
+    "graph500_validate": "in test_graph500_rules.py",
 }
 #: Batches in which each neighbour has to be drawn as often as it should.
 DRAWS = 2000

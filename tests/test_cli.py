@@ -39,14 +39,6 @@ def dgraph(
     )
 
 
-@pytest.fixture(scope="module")
-def karate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("karate") / "karate.csv"
-    edges = pd.DataFrame(list(nx.karate_club_graph().edges()), columns=["source", "target"])
-    edges.to_csv(path, index=False)
-    return path
-
-
 def test_prints_a_summary_and_the_first_rows(karate: Path) -> None:
     done = dgraph("run", "bfs", str(karate), "--source", "0")
     assert done.returncode == 0, done.stderr

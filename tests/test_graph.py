@@ -40,16 +40,9 @@ KARATE = nx.karate_club_graph()
 
 
 @pytest.fixture(scope="module")
-def embedded() -> Iterator[Client]:
+def embedded(client: Client) -> Iterator[Client]:
     """One process, two threads: what `dgraph` starts by itself."""
-    with cluster(1, 2, processes=False) as client, client.as_current():
-        yield client
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Client]:
-    """Two worker processes of one thread."""
-    with cluster(2) as client:
+    with client.as_current():
         yield client
 
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import dask
 import dask.array as da
 import dask.dataframe as dd
 import networkx as nx
@@ -32,11 +31,7 @@ from dgraph.edges.vertex_inputs import VertexInput, placement_input, vertex_inpu
 from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError, OptionError
 from tests.test_chunk import ids_in
 
-
-@pytest.fixture(autouse=True)
-def in_this_process() -> Any:
-    with dask.config.set(scheduler="synchronous"):
-        yield
+pytestmark = pytest.mark.usefixtures("in_this_process")
 
 
 def computed(some: list[Any]) -> list[Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import networkx as nx
 import pandas as pd
 import pytest
 
@@ -55,14 +54,6 @@ def expected() -> dict[str, pd.DataFrame]:
 
 def by_vertex(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values("vertex", ignore_index=True)
-
-
-@pytest.fixture(scope="module")
-def karate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("karate") / "karate.csv"
-    edges = pd.DataFrame(list(nx.karate_club_graph().edges()), columns=["source", "target"])
-    edges.to_csv(path, index=False)
-    return path
 
 
 @each

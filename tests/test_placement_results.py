@@ -1,7 +1,7 @@
 """No result shows where a graph lies: every partitioner, and every split, on every algorithm.
 
 The owners are what the partitioners say on a domain tree of three levels; the programs run
-without a cluster. What users see of some of them is in test_partitioners and test_rhizomes.
+without a cluster. What users see of some of them is in test_placement_calls and test_rhizomes.
 """
 
 from __future__ import annotations

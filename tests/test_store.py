@@ -17,7 +17,7 @@ from distributed import Client
 import dgraph as dg
 from dgraph import store
 from dgraph.store import SavedGraphError
-from tests.clusters import asynchronously, cluster
+from tests.clusters import asynchronously
 
 STRINGS = pd.DataFrame(
     {"source": ["é", "b", "b", "Z"], "target": ["b", "b", "Z", "é"], "w": [0.1, 1.0, 3.0, 0.0]}
@@ -28,14 +28,8 @@ NARROW = pd.DataFrame({"source": [200, 3, 7], "target": [3, 200, 200]}, dtype="u
 
 
 @pytest.fixture(scope="module")
-def embedded() -> Iterator[Client]:
-    with cluster(1, 2, processes=False) as client, client.as_current():
-        yield client
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Client]:
-    with cluster(2) as client:
+def embedded(client: Client) -> Iterator[Client]:
+    with client.as_current():
         yield client
 
 

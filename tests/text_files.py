@@ -5,8 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from hypothesis import strategies as st
+
+from dgraph.edges.read import read_edges
 
 SEPARATORS = [",", ";", "\t", " "]
 
@@ -101,3 +106,19 @@ def is_integer(text: str) -> bool:
         return str(int(text)) == text
     except ValueError:
         return False
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    """Write a file and return its path."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def listed(path: Any, **options: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a file, missing values as None."""
+    frame = read_edges(path, **options).compute()
+    columns = [frame[name].astype(object) for name in frame.columns]
+    return [
+        tuple(None if pd.isna(value) else value for value in row)
+        for row in zip(*columns, strict=True)
+    ]

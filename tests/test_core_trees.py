@@ -1,0 +1,121 @@
+"""Core trees: disjoint, connected, bounded, and dealt to what has room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dgraph.engine.pool import run
+from dgraph.placement import core_trees
+from dgraph.placement.distribution import distribute
+from dgraph.placement.growth import grow_trees
+from dgraph.placement.trees import ORDERS
+from dgraph.placement.whole import links_of
+from tests.placed import TREE, small_graphs
+from tests.reference import PlainGraph
+from tests.strategies import Spread, spread_graphs
+
+
+def rows_of(n: int, edges: list[tuple[int, int]]) -> tuple[Any, Any, Any]:
+    """Return offsets and targets by rank, and which vertex has each rank."""
+    near: list[set[int]] = [set() for _ in range(n)]
+    for u, v in edges:
+        if u != v:
+            near[u].add(v)
+            near[v].add(u)
+    by_rank = sorted(range(n), key=lambda v: (-len(near[v]), v))
+    rank = {v: r for r, v in enumerate(by_rank)}
+    rows = [sorted(rank[u] for u in near[v]) for v in by_rank]
+    offsets = np.cumsum([0, *map(len, rows)])
+    return offsets, np.array([t for row in rows for t in row], np.int32), by_rank
+
+
+def test_the_trees_of_the_path_in_the_seeds() -> None:
+    offsets, targets, by_rank = rows_of(10, [(v, v + 1) for v in range(9)])
+    tree, taken = core_trees(offsets, targets, 100)
+    found = [[by_rank[v] for v in taken if tree[v] == number] for number in range(3)]
+    assert found == [[1, 2, 3, 4, 5], [6, 7, 8, 9], [0]]
+
+
+@given(small_graphs, st.sampled_from(ORDERS), st.integers(1, 200))
+def test_trees_are_disjoint_connected_bounded_and_cover_all(
+    graph: tuple[int, list[tuple[int, int]]], order: str, vol_st: int
+) -> None:
+    offsets, targets, _ = rows_of(*graph)
+    tree, taken = core_trees(offsets, targets, vol_st, order)
+    degree = np.diff(offsets)
+    assert np.array_equal(np.flatnonzero(tree >= 0), np.flatnonzero(degree > 0))
+    assert sorted(taken) == np.flatnonzero(degree > 0).tolist()
+    for number in range(tree.max(initial=-1) + 1):
+        members = [v for v in taken if tree[v] == number]
+        volumes = [8 + 8 * int(degree[v]) for v in members]
+        assert sum(volumes[:-1]) < vol_st
+        for at, v in enumerate(members[1:], 1):  # each hangs on one taken before it
+            row = targets[offsets[v] : offsets[v + 1]]
+            assert set(row.tolist()) & set(members[:at])
+
+
+@given(small_graphs, st.integers(1, 200), st.sampled_from([0.0, 0.05, 0.5]))
+def test_the_greedy_distribution_keeps_to_the_capacities(
+    graph: tuple[int, list[tuple[int, int]]], vol_st: int, eps: float
+) -> None:
+    offsets, targets, _ = rows_of(*graph)
+    tree, taken = core_trees(offsets, targets, vol_st)
+    owner = distribute(offsets, targets, tree, taken, TREE, eps)
+    placed = tree >= 0
+    assert ((owner >= 0) == placed).all()
+    cap = max(-(-graph[0] // 4), int((1 + eps) * graph[0] / 4))
+    assert np.bincount(owner[placed], minlength=4).max() <= cap
+
+
+def test_a_cluster_that_fits_a_leaf_domain_never_leaves_it() -> None:
+    triangles = [(3 * t + a, 3 * t + b) for t in range(4) for a, b in ((0, 1), (1, 2), (0, 2))]
+    offsets, targets, _ = rows_of(12, triangles)
+    tree, taken = core_trees(offsets, targets, 1000)
+    owner = distribute(offsets, targets, tree, taken, TREE, 0.0)
+    for number in range(4):
+        assert len(set(TREE.domain_of(0)[owner[tree == number]])) == 1
+
+
+@given(spread_graphs(), st.integers(1, 200))
+def test_grown_trees_are_connected_and_counted(
+    drawn: tuple[PlainGraph, Spread], vol_st: int
+) -> None:
+    graph, spread = drawn
+    shards = spread.shards(graph)
+
+    async def program(ctx: Any, shard: Any) -> Any:
+        links = links_of(shard)
+        trees = await grow_trees(ctx, shard, links, vol_st, 100)
+        own = trees.tree[: shard.masters]
+        ends = [
+            (int(own[v]), int(shard.rank[v]), int(trees.tree[u]), int(shard.rank[u]))
+            for v in range(shard.masters)
+            for u in links.targets[links.offsets[v] : links.offsets[v + 1]]
+        ]
+        members = np.bincount(own[own >= 0], minlength=trees.count)
+        volume = np.bincount(
+            own[own >= 0], 8 + 8 * np.diff(links.offsets)[own >= 0], trees.count
+        )
+        return own, shard.rank[: shard.masters], members, ends, volume, trees.volume
+
+    results = run(program, shards, slots=spread.slots)
+    tree = {
+        int(r): int(t) for own, ranks, *_ in results for t, r in zip(own, ranks, strict=True)
+    }
+    members = np.sum([some[2] for some in results], axis=0)
+    volume = np.sum([some[4] for some in results], axis=0)
+    assert all(np.array_equal(volume, some[5]) for some in results if some[0].size)
+    ends = [end for result in results for end in result[3]]
+    for number, size in enumerate(members):
+        inside = {r for r, t in tree.items() if t == number}
+        assert len(inside) == size > 0
+        reached, todo = set(), [min(inside)]
+        while todo:
+            v = todo.pop()
+            reached.add(v)
+            todo += [u for t, r, _, u in ends if r == v and u in inside - reached]
+        assert reached == inside
