@@ -44,13 +44,13 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._finish import finish_on_one
 from dgraph.algorithms._peel import peel
 from dgraph.build.joining import whole_rows
 from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
-from dgraph.errors import OptionError
-from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.graph import Graph, check_undirected, run_algorithm
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, words
 
@@ -230,21 +230,8 @@ async def _finish(ctx: Context, shard: Shard, c: Cores) -> None:
     ctx.stage = "finish"
     own = np.flatnonzero(c.estimate[: shard.masters] > 1)
     degrees, heads = list_neighbours(c, own)
-    columns: list[Any] = [None] * ctx.slots
-    if own.size:
-        columns[0] = (shard.rank[own], degrees, shard.rank[heads])
-    came = await ctx.alltoall(columns)
-    answers: list[Any] = [None] * ctx.slots
-    here = [slot for slot, some in enumerate(came) if some is not None]
-    if here:
-        parts = [some for some in came if some is not None]
-        cores = peel(*map(np.concatenate, zip(*parts, strict=True)))
-        ends = np.cumsum([part[0].size for part in parts])
-        for slot, some in zip(here, np.split(cores, ends[:-1]), strict=True):
-            answers[slot] = (some,)
-    answer = (await ctx.alltoall(answers))[0]
-    if answer is not None:
-        c.estimate[own] = np.maximum(answer[0], 1)  # it has neighbours
+    cores = await finish_on_one(ctx, (shard.rank[own], degrees, shard.rank[heads]), peel)
+    c.estimate[own] = np.maximum(cores, 1)  # they have neighbours
 
 
 @nb.njit(nogil=True, cache=True)
@@ -294,17 +281,12 @@ def core_number(g: Graph) -> DataFrame:
 
     Examples
     --------
-    >>> import dgraph as dg
+    >>> import dgraph as dg, numpy as np
     >>> g = dg.from_edges(np.array([[1, 2], [2, 3], [3, 1], [3, 4]]))
     >>> core_number(g).compute().sort_values("vertex")["core"].tolist()
     [2, 2, 2, 1]
     """
-    check_graph(g)
-    if g.directed:
-        raise OptionError(
-            "core numbers are those of undirected graphs, and this one is directed: "
-            "build it with directed=False"
-        )
+    check_undirected(g, "core numbers are those of")
     found: DataFrame = run_algorithm(
         g, "core_number", core_number_slot, columns={"core": "int64"}
     )

@@ -76,7 +76,7 @@ def local_clustering(g: Graph) -> DataFrame:
 
     Examples
     --------
-    >>> import dgraph as dg
+    >>> import dgraph as dg, numpy as np
     >>> g = dg.from_edges(np.array([[1, 2], [2, 3], [3, 1], [3, 4]]))
     >>> local_clustering(g).compute().sort_values("vertex")["clustering"].round(3).tolist()
     [1.0, 1.0, 0.333, 0.0]

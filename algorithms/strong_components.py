@@ -63,6 +63,7 @@ from dgraph.algorithms._colours import (
     settle,
     trim,
 )
+from dgraph.algorithms._finish import finish_on_one
 from dgraph.algorithms._tarjan import by_row, smallest, smallest_members, tarjan
 from dgraph.build.joining import whole_rows
 from dgraph.engine.changes import exchange_changes
@@ -282,21 +283,9 @@ async def _finish(ctx: Context, shard: Shard, left: Left) -> None:
     await ctx.broadcast(shard, number)
     sources, targets = number[tails], number[heads]
     differ = sources != targets
-    columns: list[Any] = [None] * ctx.slots
-    if own.size:
-        columns[0] = (shard.rank[member], names, sources[differ], targets[differ])
-    came = await ctx.alltoall(columns)
-    answers: list[Any] = [None] * ctx.slots
-    here = [slot for slot, some in enumerate(came) if some is not None]
-    if here:
-        parts = [some for some in came if some is not None]
-        whole = smallest_members(*map(np.concatenate, zip(*parts, strict=True)))
-        ends = np.cumsum([part[0].size for part in parts])
-        for slot, some in zip(here, np.split(whole, ends[:-1]), strict=True):
-            answers[slot] = (some,)
-    answer = (await ctx.alltoall(answers))[0]
-    if answer is not None:
-        left.root[own] = answer[0][group]
+    columns = (shard.rank[member], names, sources[differ], targets[differ])
+    root = await finish_on_one(ctx, columns, smallest_members)
+    left.root[own] = root[group]
 
 
 def _contract(own: Array, order: Array, tails: Array, heads: Array) -> tuple[Array, Array]:

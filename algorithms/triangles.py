@@ -23,8 +23,7 @@ from dgraph.algorithms._wedges import close_wedges
 from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
-from dgraph.errors import OptionError
-from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.graph import Graph, check_undirected, run_algorithm
 from dgraph.shard import Shard
 
 if TYPE_CHECKING:
@@ -75,12 +74,7 @@ def triangles(g: Graph) -> DataFrame:
     >>> triangles(g).compute().sort_values("vertex")["triangles"].tolist()
     [1, 1, 1, 0]
     """
-    check_graph(g)
-    if g.directed:
-        raise OptionError(
-            "triangles are counted in undirected graphs, and this one is directed: "
-            "build it with directed=False"
-        )
+    check_undirected(g, "triangles are counted in")
     found: DataFrame = run_algorithm(
         g, "triangles", triangles_slot, columns={"triangles": "int64"}
     )

@@ -15,7 +15,7 @@ from dask.utils import format_bytes
 from dgraph.clients import call, then
 from dgraph.convert import as_networkx, as_scipy
 from dgraph.engine.records import Runs
-from dgraph.errors import OptionTypeError
+from dgraph.errors import OptionError, OptionTypeError
 from dgraph.estimate import by_slot
 from dgraph.facts import Facts
 from dgraph.figures import Figures, Placed
@@ -29,7 +29,7 @@ from dgraph.topology import Topology
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
 
-__all__ = ["Graph", "check_graph", "run_algorithm"]
+__all__ = ["Graph", "check_graph", "check_undirected", "run_algorithm"]
 
 
 class Graph:
@@ -321,6 +321,29 @@ dgraph.from_edges first
     raise OptionTypeError(
         f"expected a graph of dgraph, got {'a ' * bool(known)}{known}{kind.__name__}: {remedy}"
     )
+
+
+def check_undirected(g: Any, what: str) -> None:
+    """Raise unless an algorithm was given a graph, and an undirected one.
+
+    Parameters
+    ----------
+    g : object
+    what : str
+        The beginning of the sentence that says so.
+
+    Raises
+    ------
+    OptionTypeError
+        If it is no graph.
+    OptionError
+        If it is a directed one.
+    """
+    check_graph(g)
+    if g.directed:
+        raise OptionError(
+            f"{what} undirected graphs, and this one is directed: build it with directed=False"
+        )
 
 
 def run_algorithm(
