@@ -18,17 +18,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.engine.direct import Direct, masters_of, take_bits
 from dgraph.engine.network import Network
-from dgraph.engine.places import (
-    by_peer,
-    copy_prefix,
-    decode_places,
-    encode_bits,
-    encode_places,
-    gather,
-    mask_of,
-    to_one_peer,
-)
+from dgraph.engine.places import gather
 from dgraph.engine.router import Router
 from dgraph.exchange.combining import can_combine
 from dgraph.exchange.cores import Cores
@@ -36,7 +28,7 @@ from dgraph.exchange.frame import Frame
 from dgraph.exchange.request import Delivery, Early, Inner, Request
 from dgraph.exchange.room import ROOM
 from dgraph.shard import Shard
-from dgraph.shard.bits import compress_bits, gather_bits, set_bits, words
+from dgraph.shard.bits import words
 from dgraph.shard.scratch import Scratch
 
 __all__ = ["Context"]
@@ -124,6 +116,10 @@ class Context:
         self.vote = delivery.vote
         self._turn ^= 1
         return delivery.frames
+
+    def _direct(self) -> Direct:
+        # not kept: it would keep this context, and its buffers, until garbage is collected
+        return Direct(self.slot, self.away, self.buffer)
 
     def ballot(self, vote: Any) -> Votes:
         """Return a vote as an array, and tell the router what the superstep is called."""
@@ -261,51 +257,20 @@ class Context:
             apply the values with an operation that is associative and commutative.
         values : array beside them
         """
-        gateways = None
-        if can_combine(combine, values.dtype):
+        if combine is not None and can_combine(combine, values.dtype):
             gateways = await self.gateways_for("reduce", shard, values.itemsize)
-        if gateways is not None:
-            sent = gateways.reduce(shard, vertices, values, combine, self.ballot(vote), work)
-            return await self.over_gateways(sent)
-        frames = self._to_owners(shard, vertices, values)
+            if gateways is not None:
+                ballot = self.ballot(vote)
+                sent = gateways.reduce(shard, vertices, values, combine, ballot, work)
+                return await self.over_gateways(sent)
+        frames = self._direct().to_owners(shard, vertices, values)
         came = await self._exchange(frames, vote, "sum", work)
-        found = [self._masters_of(shard, frame) for frame in came]
+        found = [masters_of(shard, frame) for frame in came]
         if len(came) == 1:
             return found[0], came[0].columns[-1]
         if not came:
             return np.zeros(0, np.int32), np.zeros(0, values.dtype)
         return np.concatenate(found), np.concatenate([frame.columns[-1] for frame in came])
-
-    def _masters_of(self, shard: Shard, frame: Frame) -> NDArray[np.int32]:
-        """Return the masters that a frame of a reduce is about."""
-        shared = shard.shared[frame.source]
-        places = decode_places(frame.columns[:-1], shared.size)
-        return places if shard.prefix[frame.source] >= 0 else shared[places]
-
-    def _to_owners(
-        self, shard: Shard, vertices: NDArray[np.int32], values: Array
-    ) -> list[Frame]:
-        """Cut (proxy, value) pairs into one frame for each owner."""
-        if not vertices.size:
-            return []
-        length = vertices.size
-        places = self.buffer("places", length, np.dtype(np.int32))
-        moved = self.buffer("values", length, values.dtype)
-        if len(shard.peers) == 1:
-            to_one_peer(vertices, values, shard.peer_start, places, moved)
-            return [self._to_owner(shard, shard.peers[0], places, moved)]
-        ends = by_peer(vertices, values, shard.peer_start, places, moved)
-        frames, begin = [], 0
-        for peer, end in zip(shard.peers, ends.tolist(), strict=False):
-            if end > begin:
-                frames.append(self._to_owner(shard, peer, places[begin:end], moved[begin:end]))
-            begin = end
-        return frames
-
-    def _to_owner(self, shard: Shard, peer: int, places: Array, moved: Array) -> Frame:
-        size = int(shard.group_size[peer])
-        which = encode_places(places, size) if peer in self.away else (places,)
-        return Frame(self.slot, peer, (*which, moved), moved.size)
 
     async def broadcast(
         self,
@@ -376,25 +341,12 @@ class Context:
         if gateways is not None:
             sent = gateways.broadcast_bits(shard, bits, self.ballot(vote), work)
             return await self.over_gateways(sent)
-        frames = []
+        frames: list[Frame] = []
+        direct = self._direct()
         for peer, shared in enumerate(shard.shared):
             if shared.size:
-                column = self.buffer(("bits", peer), words(shared.size), np.dtype(np.uint64))
-                if shard.prefix[peer] >= 0:
-                    copy_prefix(bits, shared.size, column)
-                elif shared.size * 4 > shard.masters:
-                    compress_bits(bits, mask_of(shard, peer), column)
-                else:
-                    gather_bits(bits, shared, column)
-                if column.any():
-                    told = encode_bits(column) if peer in self.away else column
-                    frames.append(Frame(self.slot, peer, (told,), shared.size))
+                frames += direct.bits_to(shard, bits, peer)
         came = await self._exchange(frames, vote, "sum", work)
         bits[words(shard.masters) :] = 0
         for frame in came:
-            word = int(shard.group_start[frame.source]) >> 6
-            told = frame.columns[0]
-            if told.dtype == np.uint64:
-                bits[word : word + told.size] = told
-            else:
-                set_bits(bits[word:], told)
+            take_bits(shard, bits, frame)

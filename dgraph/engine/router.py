@@ -153,7 +153,7 @@ class Router:
         shard: Shard,
         vertices: NDArray[np.int32],
         values: Array,
-        combiner: str | None,
+        combiner: str,
         ballot: Votes,
         work: int | None,
     ) -> tuple[NDArray[np.int32], Array]:

@@ -72,13 +72,14 @@ class Trip:
         return delivery.frames
 
 
-def merged(held: Sequence[Parts], combiner: str | None, size: int, fresh: bool) -> Parts:
+def merged(held: Sequence[Parts], combiner: str, size: int, fresh: bool) -> Parts:
     """Return all messages that a slot holds, combined, in one piece.
 
     Parameters
     ----------
     held : sequence of Parts
     combiner : str
+        A key of `COMBINERS`.
     size : int
         Vertices of all slots.
     fresh : bool
@@ -97,4 +98,4 @@ def merged(held: Sequence[Parts], combiner: str | None, size: int, fresh: bool) 
         return held[0]
     numbers = np.concatenate([some.numbers for some in held])
     values = np.concatenate([some.values for some in held])
-    return Parts(*merge(numbers, values, str(combiner), size))
+    return Parts(*merge(numbers, values, combiner, size))
