@@ -28,7 +28,7 @@ ALL = {**FIGURES, "auto": auto, "quality": quality, "ablation": ablation}
     default="16,64",
     callback=numbers,
     show_default=True,
-    help="Virtual slots of teps; 256 take a few minutes.",
+    help="Virtual slots of teps; on more than 64 four placements only.",
 )
 @click.option("--real", multiple=True, help="A file of edges; default: two of networkx's own.")
 @click.option("--leaves", default=1 << 16, show_default=True, help="Of the star.")

@@ -37,6 +37,10 @@ TREE, DEEP = Topology.from_fanouts([4, 4]), Topology.from_fanouts([4, 2, 2])
 #: The part of the edges of a planted partition that leaves its block; neighbours of a vertex.
 OUTSIDE, NEIGHBOURS = 0.05, 16
 
+#: On more virtual slots than that, where a build is frames by the slots squared, 9 us each,
+#: only these placements are shown.
+MANY, FEW = 64, ("hash", "degree", "metis", "hierarchy")
+
 #: What the column says.
 OF_BYTES = "of_bytes: the same of bytes alone, which the time tends to where graphs are large;"
 
@@ -122,7 +126,7 @@ def teps(bench: Bench) -> Iterator[Table]:
         for slots in bench.asked.slots:
             tree = tree_of(slots)
             setting = Setting.of(MACHINE, tree.height)
-            for name, options in layouts().items():
+            for name, options in layouts(*(FEW if slots > MANY else ())).items():
                 bench.say(f"{graph}: {name} on {slots} slots")
                 with bench.lab(edges, tree, options) as lab:
                     lab.source = source

@@ -13,11 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.placement.fm import contract, grow, improve, match, restrict
+from dgraph.placement.fm import contract, improve, match, restrict, try_sides
 from dgraph.placement.quotient import Quotient
 from dgraph.topology import Topology
 
-__all__ = ["halves", "split", "split_together"]
+__all__ = [
+    "halves",
+    "improve_sides",
+    "leaf_order",
+    "part_of",
+    "share_of",
+    "split",
+    "split_together",
+]
 
 Array = NDArray[Any]
 
@@ -48,7 +56,7 @@ def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int3
     slots = leaf_order(topology)
     owner = np.zeros(quotient.n, np.int32)
     names = np.arange(quotient.n)
-    _split(quotient, names, slots, topology, _share(topology, eps), owner, 1)
+    _split(quotient, names, slots, topology, share_of(topology, eps), owner, 1)
     return owner
 
 
@@ -61,7 +69,7 @@ async def split_together(
     """
     judges = [0, ctx.slots // 2]
     q = await _hand_over(ctx, quotient, judges)
-    slots, share = leaf_order(topology), _share(topology, eps)
+    slots, share = leaf_order(topology), share_of(topology, eps)
     at = halves(slots, topology)
     side = None
     if q is not None and ctx.slot in judges[: _times(q, slots, topology)]:
@@ -77,7 +85,7 @@ async def split_together(
         kept = np.flatnonzero(side == which)
         owner = np.empty(q.n, np.int32)
         _split(
-            _part(q, kept),
+            part_of(q, kept),
             kept,
             (slots[:at], slots[at:])[which],
             topology,
@@ -106,7 +114,7 @@ async def _hand_over(
     return None if came is None else Quotient(*came)
 
 
-def _share(topology: Topology, eps: float) -> float:
+def share_of(topology: Topology, eps: float) -> float:
     """Return how uneven each cut may be, of all those that follow one another."""
     return eps / int(np.ceil(np.log2(max(topology.slots, 2))))
 
@@ -157,7 +165,9 @@ def _split(
     for which, some in ((0, slots[:at]), (1, slots[at:])):
         kept = np.flatnonzero(side == which)
         if kept.size:
-            _split(_part(q, kept), names[kept], some, topology, share, owner, 2 * seed + which)
+            _split(
+                part_of(q, kept), names[kept], some, topology, share, owner, 2 * seed + which
+            )
 
 
 def _times(q: Quotient, slots: Array, topology: Topology) -> int:
@@ -186,7 +196,7 @@ def _pick(
     return found[min(range(len(found)), key=keys.__getitem__)]
 
 
-def _part(q: Quotient, kept: Array) -> Quotient:
+def part_of(q: Quotient, kept: Array) -> Quotient:
     """Return the graph of some of the vertices."""
     new = np.full(q.n, -1, np.int32)
     new[kept] = np.arange(kept.size, dtype=np.int32)
@@ -222,23 +232,20 @@ def _first_sides(rows: Any, goal: int, share: float, seed: int, tries: int) -> N
     """Return the best of several sides grown around random vertices."""
     n = len(rows[3])
     starts = np.random.default_rng(seed).permutation(n)[:tries]
-    best, least = np.ones(n, np.int8), None
-    for start in starts:
-        side = np.empty(n, np.int8)
-        grow(rows, goal, start, side)
-        cut = _improve(rows, side, goal, share)
-        off = abs(int(rows[3][side == 0].sum()) - goal)
-        key = (max(0, off - _slack(rows[3], goal, share)), cut, off)
-        if least is None or key < least:
-            best, least = side, key
+    slack = _slack(rows[3], goal, share)
+    best: NDArray[np.int8] = try_sides(rows, starts, goal, slack, PASSES, max(64, n // 40))
     return best
 
 
-def _improve(rows: Any, side: NDArray[np.int8], goal: int, share: float) -> int:
-    n = len(rows[3])
-    patience = max(64, n // 40)
-    slack = _slack(rows[3], goal, share)
-    return int(improve(rows, side, goal, slack, PASSES, patience))
+def improve_sides(q: Quotient, side: NDArray[np.int8], fraction: float, share: float) -> None:
+    """Improve a bisection, of which side 0 is to have this fraction of the mass, in place."""
+    goal = round(int(q.mass.sum()) * fraction)
+    _improve((q.offsets, q.targets, q.weights, q.mass), side, goal, share)
+
+
+def _improve(rows: Any, side: NDArray[np.int8], goal: int, share: float) -> None:
+    patience = max(64, len(rows[3]) // 40)
+    improve(rows, side, goal, _slack(rows[3], goal, share), PASSES, patience)
 
 
 def _slack(mass: Array, goal: int, share: float) -> int:

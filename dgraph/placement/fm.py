@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dgraph.placement.heap import pop, push
 
-__all__ = ["contract", "grow", "improve", "match", "restrict"]
+__all__ = ["contract", "grow", "improve", "match", "restrict", "try_sides"]
 
 
 @nb.njit(nogil=True, cache=True)
@@ -207,6 +207,30 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
         if sums[1] >= before and max(before_off - slack, 0) <= max(least_off - slack, 0):
             break
     return sums[1]
+
+
+@nb.njit(nogil=True, cache=True)
+def try_sides(rows, starts, goal, slack, passes, patience):  # type: ignore[no-untyped-def]
+    """Return the best of the sides that are grown around some vertices, and improved.
+
+    The most even ones, of those the one that cuts least.
+    """
+    mass = rows[3]
+    best, side = np.ones(mass.size, np.int8), np.empty(mass.size, np.int8)
+    least, least_off, least_over = np.int64(-1), np.int64(0), np.int64(0)
+    for start in starts:
+        grow(rows, goal, start, side)
+        cut = improve(rows, side, goal, slack, passes, patience)
+        off = abs(mass[side == 0].sum() - goal)
+        over = max(off - slack, 0)
+        if (
+            least < 0
+            or over < least_over
+            or (over == least_over and (cut < least or (cut == least and off < least_off)))
+        ):
+            best[:] = side
+            least, least_off, least_over = cut, off, over
+    return best
 
 
 @nb.njit(nogil=True, cache=True)

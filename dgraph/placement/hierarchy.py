@@ -6,14 +6,16 @@
                                                        trees: one after the other, on one slot
     distribution  trees onto leaf domains, siblings,   bisection: the quotient graph, top down
                   upper domains, by capacities         distribution: the paper's greedy way
-    refinement    vertices move where edges cost less  moving: supersteps on all slots
+    refinement    the cuts, vertex by vertex           sharpening: a band along them, on one slot
+                  vertices move where edges cost less  moving: supersteps on all slots
                   slots give up what is too much       evening
 
 The distributed form, which is the default, never gathers the edge list: trees grow on all slots
-that there is work for, and slot 0 sees the graph of the trees only, whose size is bounded. It
-costs nothing in quality. Edges of a 500 x 500 grid, ids dealt at random, between 4 domains of 4
-slots: 1,382 when trees grow on many slots at once, 1,561 when one slot gathers the graph and
-grows them breadth first; METIS cuts 1,207. Of a 1,000 x 1,000 grid: 3,112, METIS 2,454.
+that there is work for, and slot 0 sees the graph of the trees, whose size is bounded, and the
+band along the cuts, if that is a small part of the graph. It costs nothing in quality. Edges of
+a 500 x 500 grid, ids dealt at random, between 4 domains of 4 slots: 1,146, METIS 1,207; of an
+850 x 850 grid: 2,082, METIS 2,154. A graph that lies on slot 0 as it is (see `draft`) is placed
+there, without supersteps.
 
 YH-Light: a hierarchy-aware graph partitioner, ICS 2025.
 """
@@ -27,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.strategy import Strategy
+from dgraph.engine.alone import Alone
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.placement.bisection import split, split_together
@@ -37,6 +40,7 @@ from dgraph.placement.growth import grow_trees
 from dgraph.placement.loads import Sizes, sizes_of
 from dgraph.placement.moving import settle
 from dgraph.placement.quotient import gather_quotient, make_quotient, quotient_of
+from dgraph.placement.sharpening import sharpen
 from dgraph.placement.trees import ORDERS, core_trees
 from dgraph.placement.twod import deal_in_domains
 from dgraph.placement.whole import Links, Whole, gather_whole, links_of, tell_owners
@@ -49,9 +53,9 @@ Array = NDArray[Any]
 
 #: Most core trees that slot 0 distributes; where there are fewer, a tree has as many vertices
 #: as one has neighbours on the average: so that a tree has many edges to a few other trees.
-#: Where trees would be of more than 64 vertices there may be twice as many: domains have edges
-#: as ragged as trees.
-MOST_TREES = 1 << 13
+#: Where trees would be of more than 32 vertices there may be four times as many: the band along
+#: their cuts is to stay a small part of the graph.
+MOST_TREES = 1 << 12
 
 _ALLOWED = {
     "edges": ("source", "2d-in-domain"),
@@ -74,7 +78,7 @@ class Hierarchy:
         cut inside domains.
     vol_st : int, optional
         Volume of a core tree in bytes, ``8 + 8 * degree`` for each vertex. Default: as many
-        vertices as there are neighbours of one, or 1 / 8,192 of the graph; for
+        vertices as there are neighbours of one, or 1 / 4,096 of the graph; for
         ``spread="greedy"`` a slot's share.
     order : {"grown", "dfs", "bfs", "prim"}
         "grown": all trees at once, on all slots. The others: one tree after the other, on one
@@ -152,45 +156,72 @@ class Hierarchy:
             return shard.rank[: shard.masters].astype(np.int32)
         if ctx.slots == 1:
             return np.zeros(shard.masters, np.int32)
-        links = links_of(shard)
-        sizes = await sizes_of(ctx, shard, links)
-        slot_of = np.full(shard.size, -1, np.int32)
         if self.order == "grown":
-            found = await self._grown(ctx, shard, links, sizes, topology)
+            owner = await self._grown(ctx, shard, topology)
         else:
-            found = await self._one_by_one(ctx, shard, topology)
-        slot_of[: shard.masters] = found
-        cap = sizes.capacities(ctx.slots, self.eps)
-        unit = (tree_distances if self.metric == "tree" else grid_distances)(topology)
-        await settle(ctx, shard, links, slot_of, cap, unit, self.refine)
-        owner = slot_of[: shard.masters]
+            owner = await self._one_by_one(ctx, shard, topology)
         if self.edges == "2d-in-domain":
             owner = await deal_in_domains(ctx, shard, owner, topology)
         return owner
 
-    async def _grown(
-        self, ctx: Context, shard: Shard, links: Links, sizes: Sizes, topology: Topology
-    ) -> NDArray[np.int32]:
-        """Return slots by trees that grow on all slots; the edges stay where they are."""
+    async def _grown(self, ctx: Context, shard: Shard, topology: Topology) -> NDArray[np.int32]:
+        """Return slots by trees that grow on all slots; the edges stay where they are.
+
+        Where slot 0 has all of them, it asks another one only to cut the graph of the trees.
+        """
+        near = ctx
+        if shard.bases[1] == shard.num_vertices:
+            if ctx.slot:
+                await split_together(ctx, None, topology, self.eps)
+                return np.zeros(0, np.int32)
+            near = Alone(ctx)
+        links = links_of(shard)
+        sizes = await sizes_of(near, shard, links)
         volume = self._volume(shard.num_vertices, sizes.ends, ctx.slots)
-        trees = await grow_trees(ctx, shard, links, volume, _most(shard.num_vertices))
-        pairs = await gather_quotient(ctx, shard, links, trees)
+        trees = await grow_trees(near, shard, links, volume, _most(shard.num_vertices))
+        pairs = await gather_quotient(near, shard, links, trees)
         quotient = None
         if pairs is not None:
             mass = _mass(trees.volume, pairs[3], shard.num_vertices, sizes.ends)
             quotient = make_quotient(*pairs[:3], mass)
         told = await split_together(ctx, quotient, topology, self.eps)
         own = trees.tree[: shard.masters]
-        return np.where(own < 0, -1, np.append(told, -1)[own]).astype(np.int32)
+        slot_of = np.full(shard.size, -1, np.int32)
+        slot_of[: shard.masters] = np.where(own < 0, -1, np.append(told, -1)[own])
+        if self.refine:
+            await self._settle(near, shard, links, sizes, slot_of, topology, 0)
+            await sharpen(near, shard, links, trees, slot_of, sizes, topology, self.eps)
+        await self._settle(near, shard, links, sizes, slot_of, topology, self.refine)
+        return slot_of[: shard.masters]
+
+    async def _settle(
+        self,
+        ctx: Context,
+        shard: Shard,
+        links: Links,
+        sizes: Sizes,
+        slot_of: NDArray[np.int32],
+        topology: Topology,
+        rounds: int,
+    ) -> None:
+        """Give every vertex a slot, and let vertices move in so many supersteps, in place."""
+        cap = sizes.capacities(ctx.slots, self.eps)
+        unit = (tree_distances if self.metric == "tree" else grid_distances)(topology)
+        await settle(ctx, shard, links, slot_of, cap, unit, rounds)
 
     async def _one_by_one(
         self, ctx: Context, shard: Shard, topology: Topology
     ) -> NDArray[np.int32]:
         """Return slots by trees that slot 0 grows, which gathers the whole graph."""
+        links = links_of(shard)
+        sizes = await sizes_of(ctx, shard, links)
         whole = await gather_whole(ctx, shard, weighted=self.order == "prim")
-        return await tell_owners(
+        slot_of = np.full(shard.size, -1, np.int32)
+        slot_of[: shard.masters] = await tell_owners(
             ctx, shard, None if whole is None else self._distribute(whole, topology)
         )
+        await self._settle(ctx, shard, links, sizes, slot_of, topology, self.refine)
+        return slot_of[: shard.masters]
 
     def _distribute(self, whole: Whole, topology: Topology) -> Array:
         ends = len(whole.targets)
@@ -225,9 +256,9 @@ def _most(n: int) -> int:
     """Return how many trees there are at most.
 
     >>> [_most(1 << power) for power in (10, 20, 30)]
-    [8192, 16384, 16384]
+    [4096, 16384, 16384]
     """
-    return min(max(MOST_TREES, n >> 6), 2 * MOST_TREES)
+    return min(max(MOST_TREES, n >> 5), 4 * MOST_TREES)
 
 
 def _mass(volume: Array, members: Array, n: int, ends: int) -> NDArray[np.int64]:

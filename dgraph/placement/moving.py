@@ -31,6 +31,10 @@ Array = NDArray[Any]
 #: A superstep that lowers the cost by no more than this part of it is the last one.
 ENOUGH = 100
 
+#: Supersteps in which vertices without a slot follow their neighbours, at least; it ends when
+#: none does.
+FOLLOWING = 8
+
 #: More slots than that do not swap: who wants to go where is a number for each pair.
 MOST_TO_SWAP = 256
 
@@ -92,9 +96,9 @@ async def move(
     swap = swap and ctx.slots <= MOST_TO_SWAP
     first, first_have, gained, wrong, saved = slot_of.copy(), loads.have, 0, 0, 0
     active = np.ones(shard.masters, np.bool_)
-    for turn in range(max(rounds, 1)):
+    for turn in range(max(rounds, FOLLOWING)):
         loose = shard.num_vertices - int(loads.have[0].sum())
-        if not (rounds or loose):
+        if turn >= rounds and not loose:
             break
         told = np.zeros(2 * ctx.slots + 3, np.int64)
         quota = np.zeros((ctx.slots, ctx.slots if swap else 0), np.int64)
@@ -106,7 +110,7 @@ async def move(
             share = _part(loads.room, len(workers), workers.index(ctx.slot) + turn)
             told[-3:-1] = _sweep(
                 rows, slot_of, unit, degree, (share, quota), told[:-3].reshape(2, -1), active,
-                turn if swap else -1, shard.rank, rounds > 0,
+                turn if swap else -1, shard.rank, turn < rounds,
             )  # fmt: skip
         told[-1] = wrong
         await ctx.broadcast(shard, slot_of, vote=told)
@@ -116,7 +120,9 @@ async def move(
         wrong = _misjudged(rows, slot_of, before, unit, shard.masters)
         if loose:  # what they cost cannot be told from what it was before
             first, first_have, gained, wrong = slot_of.copy(), loads.have, 0, 0
-        if saved <= seen // ENOUGH and not (swap and turn < rounds // 2):
+        left = shard.num_vertices - int(loads.have[0].sum())
+        follow = 0 < left < loose  # those beside them are next
+        if saved <= seen // ENOUGH and not (follow or (swap and turn < rounds // 2)):
             break
     if saved:  # something moved in the last superstep
         gained -= int((await ctx.allreduce([wrong]))[0])
