@@ -6,7 +6,7 @@
                                                        trees: one after the other, on one slot
     distribution  trees onto leaf domains, siblings,   bisection: the quotient graph, top down
                   upper domains, by capacities         distribution: the paper's greedy way
-    refinement    the cuts, vertex by vertex           sharpening: a band along them, on one slot
+    refinement    the cuts, vertex by vertex           sharpening: a band, on one slot
                   vertices move where edges cost less  moving: supersteps on all slots
                   slots give up what is too much       evening
 
