@@ -150,7 +150,7 @@ class Lattice:
         >>> found = row.crowd([0, 1, 1], [2, 2, 2])
         >>> found.channels.query("refused > 0")[["slot", "direction", "passed", "refused"]]
            slot  direction  passed  refused
-        2     1          1       3        1
+        1     1          1       3        1
         """
         from dgraph.topology.crowding import crowd
 
