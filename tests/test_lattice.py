@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dgraph.errors import DgraphError
 from dgraph.topology import Lattice, gini
 
+UNTYPED: Any = Lattice
 SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
 
 
@@ -166,6 +167,11 @@ def test_ways_along_the_second_dimension_are_less_crowded() -> None:
     assert refused[1] < refused[0]
 
 
+def test_a_shape_may_be_any_sequence_of_integers() -> None:
+    same = {UNTYPED(shape) for shape in [(2, 3), [2, 3], np.array([2, 3])]}
+    assert same == {Lattice((2, 3))}
+
+
 def test_no_messages_take_no_time() -> None:
     assert Lattice((3,)).crowd([], []).cycles == 0
 
@@ -175,6 +181,11 @@ def test_no_messages_take_no_time() -> None:
     [
         (lambda: Lattice(()), "expected a shape"),
         (lambda: Lattice((3, 0)), "expected a shape"),
+        (lambda: UNTYPED((2.5,)), "expected a shape"),
+        (lambda: UNTYPED("ab"), "expected a shape"),
+        (lambda: UNTYPED(4), "expected a shape .* got 4"),
+        (lambda: UNTYPED((3,)).crowd([0], [1], buffer=1.5), "at least 1"),
+        (lambda: UNTYPED((3,)).crowd([0], [1], buffer="4"), "at least 1"),
         (lambda: Lattice((3,)).hops(0, 3), "expected j to be slots 0 to 2, got 3"),
         (lambda: Lattice((3,)).crowd([0.5], [1]), "expected source to be slots"),
         (lambda: Lattice((3,)).crowd([0], [1, 2]), "as many targets"),

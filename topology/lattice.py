@@ -17,6 +17,7 @@ simulated.
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -65,7 +66,7 @@ class Lattice:
     Raises
     ------
     OptionError
-        If the shape has no dimension or an empty one.
+        If the shape has no dimension, an empty one, or one that is no integer.
 
     Examples
     --------
@@ -80,12 +81,17 @@ class Lattice:
     wrap: bool = False
 
     def __post_init__(self) -> None:
-        """Check the shape."""
-        if not self.shape or min(self.shape) < 1:
+        """Check the shape, and keep it as a tuple of ints."""
+        try:
+            shape = tuple(map(operator.index, self.shape))
+        except TypeError:
+            shape = ()
+        if not shape or min(shape) < 1:
             raise OptionError(
                 f"expected a shape of positive numbers of slots, got {self.shape!r}; "
                 "a ring of six is Lattice((6,), wrap=True)"
             )
+        object.__setattr__(self, "shape", shape)
 
     @property
     def slots(self) -> int:
@@ -155,8 +161,8 @@ class Lattice:
         from dgraph.topology.crowding import crowd
 
         least = 2 if self.wrap else 1
-        if buffer < least:
-            raise OptionError(f"expected a buffer of at least {least} messages, got {buffer}")
+        if not isinstance(buffer, int | np.integer) or buffer < least:
+            raise OptionError(f"expected a buffer of at least {least} messages, got {buffer!r}")
         here, there = self._checked("source", source), self._checked("target", target)
         if here.shape != there.shape or here.ndim != 1:
             raise OptionError(
