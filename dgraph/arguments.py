@@ -287,7 +287,8 @@ def as_list(some: Any) -> list[Any]:
     >>> as_list(7), as_list("ab"), as_list(np.array([7, 8]))
     ([7], ['ab'], [7, 8])
     """
-    if hasattr(some, "columns"):  # of pandas, Dask, polars, Arrow
+    is_table = getattr(some, "ndim", 2) == 2  # Dask's Series have columns as well
+    if is_table and hasattr(some, "columns"):  # of pandas, Dask, polars, Arrow
         raise OptionTypeError(
             f"expected a list, array or Series, got a {type(some).__name__}; pass one of its "
             "columns, such as frame['vertex']"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import dask.array as da
+import dask.dataframe as dd
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -124,6 +125,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
         pa.array([3]),
         pl.Series([3]),
         da.from_array(np.array([3])),
+        dd.from_pandas(pd.Series([3]), npartitions=1),
+        dd.from_pandas(pd.Series([3]), npartitions=1).max(),
         (3,),
         iter([3]),
     ],
