@@ -154,7 +154,7 @@ def test_abort_during_an_exchange_wakes_it(monkeypatch: pytest.MonkeyPatch) -> N
     over = threading.Event()
 
     def idle(superstep: int, waited: Collection[int]) -> None:
-        assert waited == {1}
+        assert set(waited) <= {1}
         if over.is_set():
             raise RunAbortedError("over")
 

@@ -36,8 +36,8 @@ class Watch:
     """Give up members of a run that are silent: they send nothing, and no computation is why.
 
     A member that computes for a long time answers pings. One whose process has stopped, or
-    whose network is gone, does not. One that answers that all it had to say has left it, long
-    ago, has said something that was lost on the way.
+    whose network is gone, does not. One that answers that all it had to say has left it, while
+    nothing moves between it and this member, has said something that was lost on the way.
 
     Parameters
     ----------
@@ -76,6 +76,8 @@ class Watch:
     def __call__(self, superstep: int, waited: Collection[int]) -> None:
         """Look after the members that a superstep waits for; called about once a tick.
 
+        Those with which something is exchanged, however slowly, are not among them.
+
         Raises
         ------
         RunAbortedError
@@ -88,10 +90,11 @@ class Watch:
         # If this process itself was stopped for a while, that is not the others' silence.
         passed = min(now - self._called, 2 * TICK)
         self._called = now
+        before, self._silence = self._silence, {}  # of who is not waited for it is forgotten
         for member in waited:
             sent = self._ask(member)
             is_busy = sent is not None and sent < superstep
-            silence = 0.0 if is_busy else self._silence.get(member, 0.0) + passed
+            silence = 0.0 if is_busy else before.get(member, 0.0) + passed
             self._silence[member] = silence
             if silence > self._limit:
                 raise RunAbortedError(self._blame(member, sent))

@@ -73,6 +73,11 @@ class Inbox:
         self._room = asyncio.Event()
         self.open = False
 
+    @property
+    def came(self) -> int:
+        """Bytes that have come so far."""
+        return self._came
+
     def put(self, buffers: Sequence[memoryview] | None) -> None:
         """Add a message, or None: there will be no more."""
         self._messages.append(buffers)
@@ -294,6 +299,11 @@ class CommChannel:
     def held(self) -> int:
         """Bytes that wait for the event loop, or in it for the other end."""
         return self._queued - self._written
+
+    @property
+    def moved(self) -> int:
+        """Bytes that went to the other end, and came from it."""
+        return self._written + self._inbox.came
 
     def send(self, buffers: Sequence[memoryview]) -> bool:
         """Hand buffers to the event loop, which sends one after the other.

@@ -63,8 +63,9 @@ class PeerLinks:
         One for every other member.
     waker : Waker
     idle : callable
-        Called with the superstep and the members that are waited for, whenever a tick has
-        passed without a word from any, and after a wake; ends the exchange by raising.
+        Called with the superstep and the members that are waited for and with which nothing has
+        been exchanged since the last call, whenever a tick has passed without a word from any,
+        and after a wake; ends the exchange by raising.
     plans : mapping of int to Plan, optional
         The buffers for each other member.
     pool : Pool, optional
@@ -96,6 +97,7 @@ class PeerLinks:
         self._ahead: dict[Channel, Bundle] = {}  # what came while this process was sending
         self._lock = threading.Lock()
         self._flushed = NOTHING
+        self._moved = dict.fromkeys(self._channels, 0)  # as they were at the last look
 
     @property
     def sent(self) -> int:
@@ -263,7 +265,7 @@ class PeerLinks:
             if unsent:
                 ready = self._with_stalled(ready, unsent)
             if poll.idle:
-                self._idle(superstep, {channel.peer for channel in missing | unsent})
+                self._look_after(superstep, missing | unsent)
 
     def _await_buffer(self, superstep: int, channel: Channel) -> None:
         """Go on sending until what waits is in buffers; meanwhile take in what the others send.
@@ -287,7 +289,17 @@ class PeerLinks:
             poll.update(self._channels, missing, unsent)
             ready = self._with_stalled(poll.wait(), unsent)
             if poll.idle:
-                self._idle(superstep, {channel.peer})
+                self._look_after(superstep, [channel])
+
+    def _look_after(self, superstep: int, waited: Collection[Channel]) -> None:
+        """Tell with whom of those that are waited for nothing has moved since the last look."""
+        still = set()
+        for channel in waited:
+            moved = channel.moved
+            if moved == self._moved[channel]:
+                still.add(channel.peer)
+            self._moved[channel] = moved
+        self._idle(superstep, still)
 
     def _listen(self, channel: Channel, deaf: set[Channel]) -> None:
         """Take in what has come; who has closed may have had its say."""

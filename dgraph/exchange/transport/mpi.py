@@ -126,6 +126,7 @@ class MpiChannel:
         self._sends: list[Any] = []
         self._unsent: list[Any] = []  # buffers must live until their sends have ended
         self.held = 0
+        self.moved = 0  # messages that went and came, as far as they are counted one by one
         self._is_met = False  # in this exchange: the other end has begun it, so it receives
         self._is_closed = False
         self._first = np.empty(FIRST, np.uint8)
@@ -224,6 +225,7 @@ class MpiChannel:
         while not self._world.mpi.Request.Testall(requests):
             passed = time.perf_counter() - began
             if passed >= seconds:
+                self.moved += len(self._world.mpi.Request.Testsome(requests) or ())
                 return False
             if passed < BRISK:
                 os.sched_yield()
@@ -241,6 +243,7 @@ class MpiChannel:
             if not size:
                 return
             self._is_met = True
+            self.moved += 1
             prefix = read_prefix(self._first.data)
             head = self._first[PREFIX_SIZE:size]
             if head.size < prefix.head:

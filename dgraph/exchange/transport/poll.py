@@ -40,6 +40,8 @@ class Channel(Carrier, Protocol):
         The member of the run at the other end.
     descriptor : int or None
         What to poll; None: the waker tells that something has come; LOOK: nothing tells.
+    moved : int
+        Grows whenever something has gone to the other end, or come from it.
     """
 
     @property
@@ -49,6 +51,10 @@ class Channel(Carrier, Protocol):
     @property
     def descriptor(self) -> int | None:
         """What to poll; None: the waker tells that something has come; LOOK: nothing tells."""
+
+    @property
+    def moved(self) -> int:
+        """Grows whenever something has gone to the other end, or come from it."""
 
     def receive(self) -> Bundle | None:
         """Return the next bundle if all of it has come; raise ChannelClosedError at the end."""

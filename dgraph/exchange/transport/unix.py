@@ -71,6 +71,7 @@ class SocketChannel:
         self._name = name
         self._unsent: list[memoryview] = []
         self.held = 0  # bytes of these
+        self.moved = 0  # bytes that went and came
         self._ahead = memoryview(bytearray(READ_AHEAD))
         self._begin = self._end = 0  # what of `_ahead` was received and not yet read
         self._into: memoryview | None = None  # where to receive, if not in `_ahead`
@@ -117,6 +118,7 @@ class SocketChannel:
                 else:
                     sent = self._socket.sendmsg(self._unsent[:MOST_BUFFERS])
                 self.held -= sent
+                self.moved += sent
                 self._unsent = _after(self._unsent, sent) if self.held else []
         except BlockingIOError:
             return False
@@ -158,6 +160,7 @@ class SocketChannel:
             raise ChannelClosedError(f"lost {self._name}: {error}") from error
         if not received:
             raise ChannelClosedError(f"lost {self._name}: it closed the connection")
+        self.moved += received
         if self._into is None:
             self._end += received
         else:
