@@ -51,7 +51,7 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda g: dg.gnn.sample_neighbors(g, [999]), VertexNotFoundError, "999"),
     (lambda g: dg.gnn.sample_neighbors(g, ["a"]), VertexNotFoundError, "'a'"),
     (lambda g: dg.gnn.sample_neighbors(g, [0], [0]), OptionError, "fanouts"),
-    (lambda g: dg.gnn.sample_neighbors(g, [0], [5, -2]), OptionError, r"fanouts.*not \[5, -2\]"),
+    (lambda g: dg.gnn.sample_neighbors(g, [0], [5, -2]), OptionError, r"not \[5, -2\]"),
     (lambda g: dg.gnn.sample_neighbors(g, [0], []), OptionError, "fanouts"),
     (lambda g: dg.gnn.sample_neighbors(g, [0], [HALF]), OptionTypeError, "fanouts"),
     (lambda g: dg.gnn.sample_neighbors(g, [0], batch_size=0), OptionError, "batch_size"),
