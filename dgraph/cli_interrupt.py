@@ -103,7 +103,8 @@ def _end(orders: SimpleQueue[bool], own: Collection[Any]) -> None:
     while wanted:
         for child in multiprocessing.active_children():
             if child not in own:
-                child.kill()
+                with contextlib.suppress(ValueError):  # it is being closed at this moment
+                    child.kill()
         if monotonic() - began > END:
             os._exit(INTERRUPTED)
         with contextlib.suppress(Empty):

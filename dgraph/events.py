@@ -182,7 +182,12 @@ class Log:
 
 def _is_watched() -> bool:
     """Tell whether somebody sees standard error: at a terminal, or in a session or notebook."""
-    return sys.stderr.isatty() or hasattr(sys, "ps1")
+    return _is_terminal() or (sys.stderr is not None and hasattr(sys, "ps1"))
+
+
+def _is_terminal() -> bool:
+    """Tell whether standard error is a terminal; a daemon has none."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _is_logged() -> bool:
@@ -287,7 +292,7 @@ def progress(wanted: bool | Literal["auto"]) -> Iterator[None]:
         "auto": if standard error is a terminal.
     """
     shown = any(isinstance(listener, ProgressBar) for listener in _listeners)
-    if not shown and (wanted is True or (wanted == "auto" and sys.stderr.isatty())):
+    if not shown and (wanted is True or (wanted == "auto" and _is_terminal())):
         with listening(ProgressBar()):
             yield
     else:

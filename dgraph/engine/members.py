@@ -116,6 +116,7 @@ async def _identities(
         if ready and not strange:
             threads = sum(int(who["threads"]) for who in ready.values())
             enough = slots is not None and threads >= slots
+            given_up.difference_update(found)
             late = [] if enough else await late_workers(scheduler, found)
             if late and (given_up.issuperset(late) or monotonic() - began > patience):
                 warnings.warn(describe_late(late, threads), ClusterWarning, stacklevel=2)
