@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -255,6 +256,24 @@ def test_end_of_the_client_frees_the_shards(embedded: Gang) -> None:
         assert held(client, "shards") == 2
         assert built.futures
     assert soon(lambda: held(client, "shards") == 0)
+
+
+def test_the_profiler_of_a_worker_collects_no_garbage(embedded: Gang) -> None:
+    client, _ = embedded
+
+    def seen(dask_worker: Any) -> list[bool]:
+        found: list[bool] = []
+        timer = dask_worker.periodic_callbacks["profile"]
+        code = timer.callback.__closure__
+        cell = next(some for some in code if callable(some.cell_contents))
+        profile, cell.cell_contents = cell.cell_contents, lambda: found.append(gc.isenabled())
+        try:
+            timer.callback()
+        finally:
+            cell.cell_contents = profile
+        return [*found, gc.isenabled()]
+
+    assert list(client.run(seen).values()) == [[False, True]]
 
 
 def test_progress_is_told(embedded: Gang) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import hmac
 import os
 import socket
@@ -120,6 +121,7 @@ class Plugin(WorkerPlugin):
         self.worker = worker
         self.loop = asyncio.get_running_loop()
         self.shards, self.chunks, self.outputs = self._stores = Store(), Store(), Store()
+        _profile_without_gc(worker)
         self.seats: dict[str, Seat] = {}
         self._leaving: dict[Any, asyncio.Task[None]] = {}
         self._door = _Door()
@@ -320,6 +322,31 @@ class _Door:
             self._loop.remove_reader(self._listener)
             self._listener.close()
             self.path.unlink(missing_ok=True)
+
+
+def _profile_without_gc(worker: Worker) -> None:
+    """Keep Dask's profiler of a worker from a deadlock of CPython.
+
+    ``sys._current_frames()`` holds the lock on the list of threads while it makes its dict. If
+    that starts a garbage collection whose callbacks, of which Dask has one, let another thread
+    run that is just starting or ending, both wait for ever, and the event loop with them
+    (https://github.com/python/cpython/issues/106883). Every run starts threads.
+    """
+    timer = worker.periodic_callbacks.get("profile")
+    if timer is None:
+        return
+    profile = timer.callback
+
+    def without_gc() -> Any:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return profile()
+        finally:
+            if enabled:
+                gc.enable()
+
+    timer.callback = without_gc
 
 
 def find_plugin() -> Plugin:
