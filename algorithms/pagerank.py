@@ -124,11 +124,7 @@ async def pagerank_slot(
         ballot = change, dangling, spilled, faint
         await ctx.broadcast(shard, shares, vote=ballot, stays=True)
         change, dangling, spilled, all_faint = ctx.vote.tolist()
-        if all_faint:
-            raise EdgeValueError(
-                "expected weights whose sum at a vertex is 0 or at least 5.6e-309, got less at "
-                f"{all_faint} vertices; multiply them all by a number"
-            )
+        _check_strengths(all_faint)
         if coarse and (spilled or (round_ and (change / GRID < near or change >= before))):
             coarse, exact_from = False, round_
             grid, shares, following = _no_shares(ctx, shard, weights)
@@ -153,6 +149,15 @@ async def pagerank_slot(
         converged = tol is None or change / GRID < tol
     ctx.notes |= {"converged": converged, "rounds": round_}
     return {"rank": Plain(s.rank)}
+
+
+def _check_strengths(faint: int) -> None:
+    """Raise if so many vertices have weights whose sum has no inverse."""
+    if faint:
+        raise EdgeValueError(
+            "expected weights whose sum at a vertex is 0 or at least 5.6e-309, got less at "
+            f"{faint} vertices; multiply them all by a number"
+        )
 
 
 def _no_shares(
