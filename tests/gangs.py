@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dgraph.engine.launch import RunResult, launch, make_spec
 from dgraph.engine.members import find_members, topology_of
 from dgraph.engine.plugin import find_plugin
 from dgraph.engine.spec import Member, RunSpec
+from dgraph.exchange.hub import Hub
 
 FORMS: dict[str, dict[str, Any]] = {
     "embedded": {"n_workers": 1, "threads_per_worker": 2, "processes": False},
@@ -139,14 +141,19 @@ async def fail(ctx: Context, held: Any, slot: int, error: BaseException) -> None
 
 
 async def lose(ctx: Context, held: Any, slot: int) -> None:
-    """Send nothing from one slot's worker in superstep 3, though it means to."""
+    """From superstep 3 on send nothing from one slot's worker, but that the run has failed."""
     for step in range(6):
         if step == 3 and ctx.slot == slot:
             (seat,) = find_plugin().seats.values()
             assert seat.links is not None
+            assert seat.hub is not None
             for channel in seat.links._channels:
-                channel.send = lambda buffers: True  # type: ignore[method-assign]
+                channel.send = partial(_send_the_end, seat.hub, channel.send)  # type: ignore[method-assign]
         await ctx.allreduce([1])
+
+
+def _send_the_end(hub: Hub, send: Callable[[Any], bool], buffers: Any) -> bool:
+    return hub._error is None or send(buffers)
 
 
 async def endless(ctx: Context, held: Any, beacon: str) -> None:
