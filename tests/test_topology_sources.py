@@ -188,7 +188,7 @@ MALFORMED = [
     ),
     ("scontrol", "BlockName=a BlockIndex=0 Nodes=n\nAggregatedBlock=b Nodes=n", 2, "described"),
     ("slurm-yaml", "- topology: a\n  tree: ]", 2, "YAML"),
-    ("slurm-yaml", "- topology: a\n- topology: b\n  flat: true", 1, "tree, block and flat"),
+    ("slurm-yaml", "- topology: a\n- topology: b\n  flat: true", 1, "one of tree, block"),
     ("slurm-yaml", "topology: a", 1, "list"),
     ("slurm-yaml", "- topology: a\n  tree:\n    switches:\n      - nodes: q", 4, "switch"),
     ("slurm-yaml", "- topology: !!python/name:os.system x", 1, "YAML"),

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,7 @@ from dgraph.errors import OptionError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Crowd", "Lattice"]
+__all__ = ["Crowd", "Lattice", "hops"]
 
 Numbers = NDArray[np.int64]
 
@@ -202,3 +203,34 @@ class Lattice:
                 f"expected {name} to be slots 0 to {self.slots - 1}, got {slots!r}"
             )
         return found.astype(np.int64)
+
+
+def hops(
+    described: Mapping[str, Any], names: Sequence[str], here: Numbers, there: Numbers
+) -> NDArray[np.float64]:
+    """Return the links between hosts of rings and tori, infinity between two of these.
+
+    Parameters
+    ----------
+    described : mapping
+        As `dgraph.topology.sources.lattices` tells them: shape and hosts of each.
+    names : sequence of str
+        The host of each slot.
+    here, there : int arrays of one shape
+        Slots.
+
+    Examples
+    --------
+    >>> rings = {"r": {"shape": [4], "hosts": ["a", "b", "c", "d"]}}
+    >>> hops(rings, ["d", "b", "a"], np.array([2, 2, 2]), np.array([0, 1, 2]))
+    array([1., 1., 0.])
+    """
+    apart = np.full(here.shape, np.inf)
+    for some in described.values():
+        cell_of = {host: cell for cell, host in enumerate(some["hosts"]) if host is not None}
+        cells = np.array([cell_of.get(name, -1) for name in names], np.int64)
+        inside = (cells[here] >= 0) & (cells[there] >= 0)
+        lattice = Lattice(tuple(some["shape"]), wrap=True)
+        apart[inside] = lattice.hops(cells[here[inside]], cells[there[inside]])
+    apart[here == there] = 0.0
+    return apart

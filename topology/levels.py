@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dgraph.errors import OptionError
 from dgraph.topology import grid
 from dgraph.topology.groups import Groups
+from dgraph.topology.lattice import hops
 from dgraph.topology.reading import Reading, find_host
 
 __all__ = ["Levels"]
@@ -117,9 +119,10 @@ class Levels:
         ----------
         i, j : int or str arrays
             Slots, or their names.
-        metric : {"tree", "grid"}
+        metric : {"tree", "grid", "hops"}
             The cost of the level of two slots; or the sum, over the levels, of the steps from
-            one to the other in the grid of that level (YH-Light).
+            one to the other in the grid of that level (YH-Light); or the links between two
+            hosts of a ring or torus of Slurm's, infinity between two of them.
         costs : sequence of float, or of pairs of float for the grid
             By level: the cost of a message; of a step, or of one along y and one along x.
             Default: 1, 10, 100, ...
@@ -130,8 +133,12 @@ class Levels:
         >>> tree = Topology.from_fanouts([4, 4])
         >>> tree.distance(0, [3, 4, 15]), tree.distance(0, [3, 4, 15], metric="grid")
         (array([ 1., 10., 10.]), array([ 2., 10., 22.]))
+        >>> Topology.read("RingName=r Nodes=n[0-7]").distance("n0", ["n1", "n7"], metric="hops")
+        array([1., 1.])
         """
         here, there = np.broadcast_arrays(self._numbers(i), self._numbers(j))
+        if metric == "hops":
+            return hops(self._lattices(), self.slot_names, here, there)
         if costs is None:
             costs = 10.0 ** np.arange(self.height + 1)
         if len(costs) <= self.height:
@@ -139,7 +146,7 @@ class Levels:
         if metric == "grid":
             return grid.distance(self.coordinates(), here, there, costs)
         if metric != "tree":
-            raise OptionError(f"metric must be 'tree' or 'grid', not {metric!r}")
+            raise OptionError(f"metric must be 'tree', 'grid' or 'hops', not {metric!r}")
         far: NDArray[np.float64] = np.asarray(costs, float)[self.level(here, there)]
         return np.where(here == there, 0.0, far)
 
@@ -194,6 +201,17 @@ class Levels:
         totals = np.zeros(self.height + 1, np.int64)
         np.add.at(totals, level, number)
         return totals
+
+    def _lattices(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = (
+            self.reading.details.get("lattices", {}) if self.reading else {}
+        )
+        if not found:
+            raise OptionError(
+                "metric='hops' needs a topology that was read from rings or tori, as Slurm's "
+                "topology.yaml has them; dgraph.topology.Lattice makes one of a shape"
+            )
+        return found
 
     @cached_property
     def _matrix(self) -> NDArray[np.int64]:

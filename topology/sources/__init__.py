@@ -3,11 +3,11 @@
 .. list-table::
 
     * - slurm
-      - ``topology.conf``, tree or blocks
+      - ``topology.conf``, tree, blocks or rings
     * - scontrol
       - ``scontrol show topology``
     * - slurm-yaml
-      - ``topology.yaml``
+      - ``topology.yaml``: tree, blocks, rings or tori
     * - slurm-env
       - ``SLURM_TOPOLOGY_ADDR`` of every worker, as JSON
     * - hwloc

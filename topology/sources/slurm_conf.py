@@ -1,4 +1,7 @@
-"""Slurm's ``topology.conf``: a tree of switches, or blocks (SwitchName=, BlockName= lines)."""
+"""Slurm's ``topology.conf``: a tree of switches, blocks or rings.
+
+Lines have SwitchName=, BlockName= or RingName=; ``scontrol show topology`` writes rings alike.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,21 @@ from typing import Any
 from dgraph.topology.reading import Reading
 from dgraph.topology.sources.blocks import paths_of_blocks
 from dgraph.topology.sources.hostlist import expand
+from dgraph.topology.sources.lattices import Cells, reading_of
 from dgraph.topology.sources.pairs import Record, records
 from dgraph.topology.sources.switches import Switch, paths_of
 from dgraph.topology.sources.text import Notes, Text
 
 NAME = "slurm"
 
-KEYS = ("SwitchName", "Nodes", "Switches", "LinkSpeed", "BlockName", "BlockSizes")
+KEYS = (
+    *("SwitchName", "Nodes", "Switches", "LinkSpeed", "BlockName", "BlockSizes"),
+    *("RingName", "RingSize"),
+)
 
-_FIRST = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes)\s*=", re.IGNORECASE | re.MULTILINE)
+_FIRST = re.compile(
+    r"^\s*(SwitchName|BlockName|BlockSizes|RingName)\s*=", re.IGNORECASE | re.MULTILINE
+)
 
 
 def recognise(text: Text) -> bool:
@@ -38,6 +47,8 @@ def parse(text: Text, **options: Any) -> Reading:
     rows = list(records(text, {key.lower(): key for key in KEYS}, notes))
     if any("switchname" in row for row in rows):
         return read_switches(rows, text, notes, NAME)
+    if any("ringname" in row for row in rows):
+        return _read_rings(rows, text, notes)
     return _read_blocks(rows, text, notes)
 
 
@@ -130,6 +141,18 @@ def _read_blocks(rows: Iterable[Record], text: Text, notes: Notes) -> Reading:
         else:
             raise text.error(row.line, "expected BlockName= or BlockSizes=, got neither")
     return Reading(NAME, paths_of_blocks(blocks, sizes, text, line), warnings=notes.all())
+
+
+def _read_rings(rows: Iterable[Record], text: Text, notes: Notes) -> Reading:
+    rings: dict[str, Cells] = {}
+    for row in rows:
+        if not row["ringname"]:
+            raise text.error(row.line, "expected a line with RingName=, got none")
+        if row["ringname"] in rings:
+            raise text.error(row.line, f"ring {row['ringname']} is described twice")
+        hosts = expand(row["nodes"], text, row.line)
+        rings[row["ringname"]] = Cells([len(hosts)], hosts, row.line)
+    return reading_of(rings, text, notes, NAME)
 
 
 def block_sizes(value: str, text: Text, line: int | None) -> list[int]:

@@ -86,6 +86,8 @@ def take_apart(
     --------
     >>> take_apart("top[06,14-15].e13.cn-0256", "switch.switch.node", Text(""))
     (('top06+top14+top15', 'e13'), 'cn-0256')
+    >>> take_apart("pod1:2:3:1.n7", "torus:x:y:z.node", Text(""))  # a cell is no domain
+    (('pod1',), 'n7')
     """
     count = pattern.count(".")
     parts, depth = [""], 0
@@ -99,5 +101,10 @@ def take_apart(
         raise text.error(
             line, f"expected {ADDRESS} to have the parts of {pattern!r}, got {address!r}"
         )
+    kinds = pattern.split(".")
+    parts = [
+        part.split(":")[0] if ":" in kind else part
+        for part, kind in zip(parts, kinds, strict=True)
+    ]
     path = tuple("+".join(expand(part, text, line)) for part in parts[:-1])
     return path, parts[-1]

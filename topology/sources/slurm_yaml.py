@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import yaml
@@ -11,6 +11,7 @@ import yaml
 from dgraph.topology.reading import Reading
 from dgraph.topology.sources.blocks import paths_of_blocks
 from dgraph.topology.sources.hostlist import expand
+from dgraph.topology.sources.lattices import Cells, reading_of, torus_of
 from dgraph.topology.sources.located import Located, expect, warn_of_unknown
 from dgraph.topology.sources.slurm_conf import reading_of_switches
 from dgraph.topology.sources.switches import Switch
@@ -19,7 +20,8 @@ from dgraph.topology.sources.text import Notes, Text
 NAME = "slurm-yaml"
 
 _FIRST = re.compile(r"^\s*-\s+topology\s*:", re.MULTILINE)
-_KEYS = ("topology", "cluster_default", "tree", "block", "flat")
+_KINDS = ("tree", "block", "ring", "torus3d", "flat")
+_KEYS = ("topology", "cluster_default", *_KINDS)
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -69,15 +71,14 @@ def parse(text: Text, name: str | None = None, **options: Any) -> Reading:
     chosen = _choose(_load(text), name, text)
     notes = Notes()
     warn_of_unknown(chosen, _KEYS, notes)
-    kinds = [kind for kind in ("tree", "block", "flat") if chosen.get(kind)]
+    kinds = [kind for kind in _KINDS if chosen.get(kind)]
     if len(kinds) != 1:
         raise text.error(
             chosen.line,
-            f"expected one of tree, block and flat in topology {chosen['topology']}, got "
+            f"expected one of {', '.join(_KINDS)} in topology {chosen['topology']}, got "
             f"{' and '.join(kinds) or 'none'}",
         )
-    read = {"tree": _read_tree, "block": _read_block, "flat": _read_flat}[kinds[0]]
-    return read(chosen, text, notes)
+    return _READ[kinds[0]](chosen, text, notes)
 
 
 def _load(text: Text) -> list[Any]:
@@ -145,3 +146,38 @@ def _read_block(chosen: Located, text: Text, notes: Notes) -> Reading:
 
 def _read_flat(chosen: Located, text: Text, notes: Notes) -> Reading:
     return Reading(NAME, {}, warnings=notes.all(), details={"flat": True})
+
+
+def _read_ring(chosen: Located, text: Text, notes: Notes) -> Reading:
+    ring = expect(chosen, "ring", dict, text)
+    warn_of_unknown(ring, ("rings",), notes)
+    rings: dict[str, Cells] = {}
+    for each in expect(ring, "rings", list, text):
+        name = expect(each, "ring", str, text, ring)
+        warn_of_unknown(each, ("ring", "nodes"), notes)
+        if name in rings:
+            raise text.error(each.line, f"ring {name} is described twice")
+        hosts = expand(_list(each, "nodes", text), text, each.line)
+        rings[name] = Cells([len(hosts)], hosts, each.line)
+    return reading_of(rings, text, notes, NAME)
+
+
+def _read_torus(chosen: Located, text: Text, notes: Notes) -> Reading:
+    torus = expect(chosen, "torus3d", dict, text)
+    warn_of_unknown(torus, ("toruses",), notes)
+    tori: dict[str, Cells] = {}
+    for each in expect(torus, "toruses", list, text):
+        name = expect(each, "name", str, text, torus)
+        if name in tori:
+            raise text.error(each.line, f"torus {name} is described twice")
+        tori[name] = torus_of(each, text, notes)
+    return reading_of(tori, text, notes, NAME)
+
+
+_READ: Mapping[str, Callable[[Located, Text, Notes], Reading]] = {
+    "tree": _read_tree,
+    "block": _read_block,
+    "ring": _read_ring,
+    "torus3d": _read_torus,
+    "flat": _read_flat,
+}
