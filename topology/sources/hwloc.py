@@ -1,14 +1,16 @@
-"""``lstopo --of xml`` of hwloc 2 and 3: packages, caches, cores and memory of one machine."""
+"""``lstopo --of xml`` of hwloc 2 and 3: packages, caches, cores and memory of one machine.
+
+And the NVLinks between its GPUs, where hwloc was built with NVML.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
-from xml.parsers import expat
 
 from dgraph.topology.reading import Reading
+from dgraph.topology.sources.elements import Element, numbers, objects, read_document
+from dgraph.topology.sources.nvlinks import links_of
 from dgraph.topology.sources.text import Notes, Text
 
 NAME = "hwloc"
@@ -25,17 +27,6 @@ OTHERS = frozenset(
 )
 
 _FIRST = re.compile(r"<topology\b")
-
-
-@dataclass
-class _Element:
-    """An element of the document."""
-
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    children: list[_Element] = field(default_factory=list)
-    content: str = ""
 
 
 def recognise(text: Text) -> bool:
@@ -55,7 +46,7 @@ def parse(text: Text, **options: Any) -> Reading:
     >>> parse(Text(machine)).paths
     {'0': ('L3Cache:0',), '1': ('L3Cache:1',)}
     """
-    root = _read_document(text)
+    root = read_document(text)
     version = root.attributes.get("version", "1")
     if root.tag != "topology" or version.split(".")[0] not in ("2", "3"):
         raise text.error(
@@ -66,10 +57,11 @@ def parse(text: Text, **options: Any) -> Reading:
     notes = Notes()
     pus, nodes = _walk(root, text, notes)
     chains = {index: chain for index, _, chain in pus}
-    details = {
+    details: dict[str, Any] = {
         "pus": {str(index): list(chains[index]) for index in sorted(chains)},
         "numa_of_pu": _attach(pus, nodes),
         "numa_distances": _distances(root, nodes, text),
+        **links_of(root, text),
     }
     crowd = [chain for chain in chains.values() if chain and chain[-1].startswith("Core:")]
     paths = {
@@ -79,49 +71,16 @@ def parse(text: Text, **options: Any) -> Reading:
     return Reading(NAME, paths, warnings=notes.all(), details=details, unit="PU")
 
 
-def _read_document(text: Text) -> _Element:
-    """Read elements and their lines, and no entities."""
-    parser = expat.ParserCreate("utf-8")  # whatever the document says: it is decoded
-    top = _Element("", {}, 0)
-    stack = [top]
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        element = _Element(tag, attributes, parser.CurrentLineNumber)
-        stack[-1].children.append(element)
-        stack.append(element)
-
-    def end(tag: str) -> None:
-        stack.pop()
-
-    def add(content: str) -> None:
-        stack[-1].content += content
-
-    def refuse(*entity: Any) -> None:
-        raise text.error(
-            parser.CurrentLineNumber,
-            f"expected no entities, got one that is called {entity[0]}",
-        )
-
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler, parser.EntityDeclHandler = add, refuse
-    try:
-        parser.Parse(text.content.lstrip().encode(), True)
-    except expat.ExpatError as error:
-        problem = expat.errors.messages[error.code]
-        raise text.error(error.lineno, f"expected XML, got a fault: {problem}") from None
-    return top.children[0]
-
-
 Pu = tuple[int, int, tuple[str, ...]]  # OS index, cpuset, chain of domains
 
 
-def _walk(root: _Element, text: Text, notes: Notes) -> tuple[list[Pu], list[tuple[int, int]]]:
+def _walk(root: Element, text: Text, notes: Notes) -> tuple[list[Pu], list[tuple[int, int]]]:
     """Return the PUs and the NUMA nodes (OS index, cpuset), both in document order."""
     pus: list[Pu] = []
     nodes: list[tuple[int, int]] = []
     counts: dict[str, int] = {}
 
-    def visit(element: _Element, chain: tuple[str, ...]) -> None:
+    def visit(element: Element, chain: tuple[str, ...]) -> None:
         kind = element.attributes.get("type", "")
         if kind in DOMAINS:
             chain = (*chain, f"{kind}:{counts.setdefault(kind, 0)}")
@@ -135,21 +94,17 @@ def _walk(root: _Element, text: Text, notes: Notes) -> tuple[list[Pu], list[tupl
             pus.append((number, cpuset(element.attributes, text, element.line), chain))
         elif kind not in OTHERS:
             notes.add(f"line {element.line}: unknown object {kind} is ignored")
-        for child in _objects(element):
+        for child in objects(element):
             visit(child, chain)
 
-    for machine in _objects(root):
+    for machine in objects(root):
         visit(machine, ())
     if not pus:
         raise text.error(root.line, "expected at least one PU, got none")
     return pus, nodes
 
 
-def _objects(element: _Element) -> Iterator[_Element]:
-    return (child for child in element.children if child.tag == "object")
-
-
-def _index(element: _Element, text: Text) -> int:
+def _index(element: Element, text: Text) -> int:
     index = element.attributes.get("os_index", "")
     if not index.isdigit():
         raise text.error(element.line, f"expected os_index to be a number, got {index!r}")
@@ -183,14 +138,14 @@ def _attach(pus: list[Pu], nodes: list[tuple[int, int]]) -> dict[str, int | None
 
 
 def _distances(
-    root: _Element, nodes: list[tuple[int, int]], text: Text
+    root: Element, nodes: list[tuple[int, int]], text: Text
 ) -> list[list[int]] | None:
     """Return the distances between NUMA nodes in document order; None if there are none."""
     for element in root.children:
         about = element.attributes
         if element.tag == "distances2" and about.get("type") == "NUMANode":
-            indexes = _numbers(element, "indexes", text)
-            values = _numbers(element, "u64values", text)
+            indexes = numbers(element, "indexes", text)
+            values = numbers(element, "u64values", text)
             if len(values) != len(indexes) ** 2:
                 raise text.error(
                     element.line,
@@ -204,12 +159,3 @@ def _distances(
                 order = list(range(len(indexes)))
             return [[values[i * len(indexes) + j] for j in order] for i in order]
     return None
-
-
-def _numbers(element: _Element, tag: str, text: Text) -> list[int]:
-    """Return the numbers of all pieces."""
-    words = " ".join(child.content for child in element.children if child.tag == tag).split()
-    try:
-        return [int(word) for word in words]
-    except ValueError as error:
-        raise text.error(element.line, f"expected numbers in {tag}: {error}") from None
