@@ -142,6 +142,8 @@ def _plan_votes(links: list[Links], group: NDArray[np.int64], processes: int) ->
     --------
     >>> _plan_votes([np.array([[False, True], [True, False]])], np.array([0, 1]), 2)
     [[([1], -1), ([0], -1)]]
+    >>> _plan_votes([], np.array([0]), 1), _plan_votes([], np.array([0, 1]), 2)
+    ([], None)
     """
     near = group[:, None] == group
     kinds = {"all": np.bool_(True), "near": near, "far": ~near}
@@ -149,7 +151,7 @@ def _plan_votes(links: list[Links], group: NDArray[np.int64], processes: int) ->
     votes: Votes = []
     known, before = [alone], ("",) * len(links)  # after each stage, as far as rules are alike
     for rules in islice(product(RULES, repeat=len(links)), TRIES):
-        kept = next(at for at, rule in enumerate(rules) if rule != before[at])
+        kept = next((at for at, rule in enumerate(rules) if rule != before[at]), 0)
         del votes[kept:], known[kept + 1 :]
         for pairs, rule in zip(links[kept:], rules[kept:], strict=True):
             stage, after = _add_votes(pairs & kinds[rule], known[-1])

@@ -124,7 +124,7 @@ class MpiChannel:
         self._tag = world.greet(rank, run)
         self._target: int | None = None  # the tag on which the other end listens
         self._sends: list[Any] = []
-        self._unsent: list[Any] = []  # buffers must live until their sends have ended
+        self._unsent: list[memoryview] = []  # buffers must live until their sends have ended
         self.held = 0
         self.moved = 0  # messages that went and came, as far as they are counted one by one
         self._is_met = False  # in this exchange: the other end has begun it, so it receives
@@ -171,8 +171,10 @@ class MpiChannel:
         return self._is_sent(DRIVE if self._is_met else BRISK)
 
     def _is_sent(self, seconds: float) -> bool:
-        if self._sends and self._have_ended(self._sends, seconds):
-            self._sends, self._unsent, self.held = [], [], 0
+        if self._sends:
+            for at in reversed(self._drive(self._sends, seconds)):
+                del self._sends[at]
+                self.held -= self._unsent.pop(at).nbytes
         return not self._sends
 
     def receive(self) -> Bundle | None:
@@ -193,13 +195,13 @@ class MpiChannel:
         if not self._is_closed:
             self._is_closed = True
             if self._target is not None:
-                self._isend(b"")
+                self._isend(memoryview(b""))
             self._world.see_off(self)
 
     def leave(self) -> bool:
         """Throw away what comes; return whether the other end is closed and all is sent."""
         if self._target is None and self.meet():
-            self._isend(b"")
+            self._isend(memoryview(b""))
         try:
             while self.receive() is not None:
                 pass
@@ -212,26 +214,27 @@ class MpiChannel:
         self._awaited.Cancel()
         self._awaited.Wait()
 
-    def _isend(self, message: Any) -> None:
+    def _isend(self, message: memoryview) -> None:
         self._unsent.append(message)
         self._sends.append(self._world.comm.Isend(message, self._rank, self._target))
 
     def _irecv(self, target: Array) -> Any:
         return self._world.comm.Irecv(target, self._rank, self._tag)
 
-    def _have_ended(self, requests: list[Any], seconds: float) -> bool:
-        """Drive transfers on for a time; return whether all have ended."""
+    def _drive(self, requests: Sequence[Any], seconds: float) -> Sequence[int]:
+        """Drive transfers on for a time; return which have ended, ascending."""
         began = time.perf_counter()
         while not self._world.mpi.Request.Testall(requests):
             passed = time.perf_counter() - began
             if passed >= seconds:
-                self.moved += len(self._world.mpi.Request.Testsome(requests) or ())
-                return False
+                ended = sorted(self._world.mpi.Request.Testsome(requests) or ())
+                self.moved += len(ended)
+                return ended
             if passed < BRISK:
                 os.sched_yield()
             else:
                 time.sleep(NAP)
-        return True
+        return range(len(requests))
 
     def _read(self, run: int) -> Iterator[Bundle | None]:
         """Yield one bundle after the other, and None whenever more must come first."""
@@ -255,7 +258,8 @@ class MpiChannel:
             columns = _Columns(head[prefix.head :])
             bundle = read_bundle(prefix, head[: prefix.head].data, run, columns)
             bodies = [self._irecv(body) for body in columns.bodies()]
-            while not self._have_ended(bodies, DRIVE):
+            while len(ended := self._drive(bodies, DRIVE)) < len(bodies):
+                bodies = [body for at, body in enumerate(bodies) if at not in ended]
                 yield None
             columns.unpack()
             self._awaited = self._irecv(self._first)
