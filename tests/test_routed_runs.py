@@ -11,8 +11,10 @@ import pytest
 
 import dgraph as dg
 from dgraph.errors import OptionError
+from dgraph.exchange.routing.monitors import elect
 from dgraph.topology import Topology
 from tests.clusters import cluster
+from tests.gangs import soon
 
 #: What is far costs 100 times as much.
 COST = {"alpha": [5e-6, 5e-4], "beta": [1e-10, 1e-8]}
@@ -123,3 +125,39 @@ def test_mst_packs_but_does_not_combine() -> None:
     _, monitor = run_virtually("monitor")
     assert monitor.messages[1] < mst.messages[1]
     assert monitor.messages[1] < monitor.before["messages"][1]
+
+
+def star_on(slot: int, slots: int) -> dg.Graph:
+    """Place the hub of a star on a slot, and the rest evenly."""
+    vertices = np.arange(64)
+    owners = np.where(vertices == 0, slot, vertices % slots)
+    return dg.from_edges(
+        pd.DataFrame({"source": 0, "target": vertices[1:]}),
+        placement=pd.DataFrame({"vertex": vertices, "slot": owners}),
+        topology=Topology.from_fanouts([slots // 2, 2]),
+    )
+
+
+def test_monitors_are_elected_anew_where_a_graph_is_placed_anew() -> None:
+    """And so where it is made again because the worker of the monitor has left."""
+    wanted: list[pd.DataFrame] = []
+
+    def check(slot: int, slots: int) -> None:
+        with star_on(slot, slots) as g:
+            wanted.append(dg.bfs(g, 1).compute().sort_values("vertex", ignore_index=True))
+            monitor = elect(g.topology, g._home._scores or ())
+        pd.testing.assert_frame_equal(wanted[-1], wanted[0])
+        assert set(monitor[-1]) == {slot}
+
+    options = {"dgraph.cost": COST, "dgraph.routing": "monitor"}
+    with (
+        cluster(3, 2, processes=False) as client,
+        client.as_current(),
+        dask.config.set(options),
+    ):
+        for slot in (0, 5, 2):
+            check(slot, 6)
+        workers: Any = client.cluster
+        workers.scale(2)
+        assert soon(lambda: len(client.ncores()) == 2, 60)
+        check(3, 4)
