@@ -83,6 +83,7 @@ def start(
     local_directory: str | None = None,
     memory_limit: Any = 0,
     dashboard_address: str = LOCAL,
+    hardware: bool = False,
 ) -> Client:
     """Make a Dask cluster of the ranks of this MPI job; rank 1 goes on with its client.
 
@@ -105,6 +106,9 @@ def start(
     dashboard_address : str, optional
         Where the scheduler serves its dashboard, such as ":8787". Default: a free port that
         only its own machine can reach.
+    hardware : bool
+        Whether NUMA nodes, caches and the like are levels below the host, where MPI 4 tells of
+        them; ranks must be bound to cores. Default: they are not.
 
     Returns
     -------
@@ -147,11 +151,12 @@ def start(
     if not LOGGING & {*dask.config.config, *dask.config.get("distributed")}:
         logging.getLogger("distributed").setLevel(logging.WARNING)
     if ranks.rank == 1:
-        _started.append(_lead(mpi, ranks))
+        _started.append(_lead(mpi, ranks, hardware))
         return _started[0]
     _serve(
         mpi,
         ranks,
+        hardware,
         nthreads=threads,
         interface=interface,
         protocol=protocol,
@@ -266,12 +271,12 @@ def _refuse(ranks: Ranks, fault: str) -> NoReturn:
     raise OptionError(fault)
 
 
-def _serve(mpi: Any, ranks: Ranks, **options: Any) -> None:
+def _serve(mpi: Any, ranks: Ranks, hardware: bool, **options: Any) -> None:
     """Be the scheduler or a worker, until the program on rank 1 has ended."""
     import dask_mpi
 
     with _aborting(ranks):
-        world = enter(mpi, ranks)
+        world = enter(mpi, ranks, hardware)
         dask_mpi.initialize(
             comm=ranks,
             exit=False,
@@ -283,11 +288,11 @@ def _serve(mpi: Any, ranks: Ranks, **options: Any) -> None:
         _part(ranks, world)
 
 
-def _lead(mpi: Any, ranks: Ranks) -> Client:
+def _lead(mpi: Any, ranks: Ranks, hardware: bool) -> Client:
     """Return a client when all workers are there."""
     import dask_mpi
 
-    world = enter(mpi, ranks)
+    world = enter(mpi, ranks, hardware)
     dask_mpi.initialize(comm=ranks, exit=False)
     client = Client()
     atexit.register(_end, ranks, world, client)

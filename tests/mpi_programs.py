@@ -49,7 +49,7 @@ def results(folder: str) -> None:
 
     def place(dask_worker: Any) -> tuple[int, int, int]:
         """Return rank, shared memory and cores."""
-        found: tuple[int, int, int] = dask_worker.mpi_world.place[1:]
+        found: tuple[int, int, int] = dask_worker.mpi_world.place[1:4]
         return found
 
     def next_tag(dask_worker: Any) -> int:

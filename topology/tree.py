@@ -138,18 +138,17 @@ class Topology(Levels):
     @classmethod
     def of_workers(
         cls,
-        workers: Iterable[
-            tuple[int, Hashable, Hashable] | tuple[int, Hashable, Hashable, Hashable]
-        ],
+        workers: Iterable[tuple[int, Hashable, Hashable, *tuple[Hashable, ...]]],
     ) -> Topology:
         """Lay the levels process, host and network over the slots of workers.
 
         Parameters
         ----------
-        workers : iterable of (slots, process key, host key[, shared memory key])
+        workers : iterable of (slots, process key, host key[, shared memory key[, ...]])
             In the order of their slots. Workers of one process share its lowest domain. A
             process key need only be unique on its host. A level for shared memory comes below
-            the host if that has several such domains of several processes.
+            the host if that has several such domains of several processes, and so below that
+            a level for each further key; who has fewer keys is alone there.
 
         Returns
         -------
@@ -163,22 +162,32 @@ class Topology(Levels):
         Topology(slots=6, height=2, domains=3+2+1)
         """
         rows = [
-            (host, memory, process)
-            for slots, process, host, *shared in workers
-            for memory in (shared or [None])
+            (host, tuple(near), process)
+            for slots, process, host, *near in workers
             for _ in range(slots)
         ]
+        deepest = max((len(near) for _, near, _ in rows), default=0)
         levels: dict[str, list[Any]] = {
             "process": rows,
-            "shared memory": [(host, memory) for host, memory, _ in rows],
+            **{
+                _name_of(depth): [
+                    (host, near[:depth], process if len(near) < depth else None)
+                    for host, near, process in rows
+                ]
+                for depth in range(deepest, 0, -1)
+            },
             "host": [host for host, _, _ in rows],
             "network": [None for _ in rows],
         }
         counts = {name: len(set(keys)) for name, keys in levels.items()}
-        if counts["shared memory"] in (counts["process"], counts["host"]):
-            del levels["shared memory"]
-        for below, above in (("host", "network"), ("process", "host")):
-            if counts[below] == 1:
+        below = counts["process"]
+        for depth in range(deepest, 0, -1):
+            if counts[_name_of(depth)] in (below, counts["host"]):
+                del levels[_name_of(depth)]
+            else:
+                below = counts[_name_of(depth)]
+        for lower, above in (("host", "network"), ("process", "host")):
+            if counts[lower] == 1:
                 del levels[above]
         return cls._of(list(levels.values()), level_names=tuple(levels))
 
@@ -365,3 +374,14 @@ class Topology(Levels):
         if names is None:
             names = [[""] * (max(partition) + 1) for partition in numbered]
         return cls(tuple(numbered), tuple(map(tuple, names)), tuple(level_names))
+
+
+def _name_of(depth: int) -> str:
+    """Return what a domain inside of a host is called: of shared memory, else of hardware.
+
+    Examples
+    --------
+    >>> _name_of(1), _name_of(2)
+    ('shared memory', 'hardware 1')
+    """
+    return "shared memory" if depth == 1 else f"hardware {depth - 1}"

@@ -217,13 +217,16 @@ def lay_out(
 
 
 def topology_of(members: Sequence[Member]) -> Topology:
-    """Return the levels process, shared memory, host and network over the slots of members."""
+    """Return the levels process, shared memory, host and network over the slots of members.
+
+    And those of the hardware inside of shared memory, if MPI tells of them.
+    """
     return Topology.of_workers(
         (
             len(member.slots),
             member.process,
             member.host,
-            None if member.place is None else member.place.memory,
+            *((None,) if member.place is None else (member.place.memory, *member.place.inner)),
         )
         for member in members
     )
@@ -234,15 +237,19 @@ def _neighbours_together(identities: Mapping[str, Identity]) -> list[str]:
 
     Hosts are in the sequence of their first addresses, or ranks.
     """
+    places = {address: _place(identity) for address, identity in identities.items()}
+    deepest = max((len(place.inner) for place in places.values() if place), default=0)
 
     def number(address: str) -> tuple[int, list[str | int]]:
-        place = _place(identities[address])
+        place = places[address]
         return (-1 if place is None else place.rank, _natural(address))
 
     def domains(address: str) -> list[Hashable]:
-        identity = identities[address]
-        place = _place(identity)
-        return [identity["host"], place and (place.world, place.memory), identity["process"]]
+        identity, place = identities[address], places[address]
+        memory = () if place is None else (place.world, place.memory)
+        inner = () if place is None else place.inner
+        within = [(*memory, *inner[:depth]) for depth in range(deepest + 1)]
+        return [identity["host"], *within, identity["process"]]
 
     ordered = sorted(identities, key=number)
     firsts: dict[Any, int] = {}
@@ -258,7 +265,7 @@ def _neighbours_together(identities: Mapping[str, Identity]) -> list[str]:
 def _place(identity: Identity) -> Place | None:
     """Return where a worker stands in an MPI job."""
     found = identity.get("place")
-    return None if found is None else Place(*found)
+    return None if found is None else Place(*found[:4], *map(tuple, found[4:]))
 
 
 def _natural(address: str) -> list[str | int]:

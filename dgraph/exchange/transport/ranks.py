@@ -13,7 +13,7 @@ from dask.system import CPU_COUNT
 
 from dgraph.exchange.transport.world import Place, World
 
-__all__ = ["Ranks", "enter"]
+__all__ = ["Ranks", "enter", "split"]
 
 #: Seconds for which a rank that waits for others sleeps, at first and at most.
 SHORTEST, LONGEST = 1e-4, 1e-2
@@ -79,22 +79,58 @@ class Ranks:
         self.meet()
 
 
-def enter(mpi: Any, ranks: Ranks) -> World | None:
+def enter(mpi: Any, ranks: Ranks, hardware: bool = False) -> World | None:
     """Return this process's place in the job, None if MPI cannot carry frames.
 
-    All ranks take part.
+    All ranks take part, and say alike whether they ask for domains of the hardware.
     """
     comm, request = ranks.comm.Idup()
     ranks.wait(request)
     name = ranks.share(uuid.uuid4().hex)
     near = comm.Split_type(mpi.COMM_TYPE_SHARED, key=ranks.rank)
-    lowest = np.array([ranks.rank])
-    ranks.wait(near.Ibcast(lowest, 0))
+    memory = _lowest(ranks, near)
+    inner = split(mpi, ranks, near) if hardware else ()
     cores = np.isin(np.arange(MOST_CORES), list(os.sched_getaffinity(0)))
     share = CPU_COUNT if cores.sum() > CPU_COUNT else MOST_CORES  # a container may have less
     ranks.wait(near.Iallreduce(mpi.IN_PLACE, cores, mpi.LOR))
     near.Free()
     if mpi.Query_thread() < mpi.THREAD_MULTIPLE:
         return None
-    place = Place(name, ranks.rank, int(lowest[0]), min(int(cores.sum()), share))
+    place = Place(name, ranks.rank, memory, min(int(cores.sum()), share), inner)
     return World(comm, place)
+
+
+def split(mpi: Any, ranks: Ranks, near: Any) -> tuple[int, ...]:
+    """Return the lowest rank of each domain inside of shared memory that has several ranks.
+
+    MPI 4 splits unguided: again and again into the next smaller domains of the hardware, such
+    as NUMA nodes and caches, of ranks that are bound to cores. A library that cannot says so,
+    or that there is no smaller domain.
+    """
+    found: list[int] = []
+    kind = getattr(mpi, "COMM_TYPE_HW_UNGUIDED", mpi.UNDEFINED)
+    inside, size = near, near.Get_size()
+    while kind != mpi.UNDEFINED:
+        try:
+            smaller = inside.Split_type(kind, key=ranks.rank)
+        except (mpi.Exception, NotImplementedError):
+            break
+        finally:
+            if inside is not near:
+                inside.Free()
+        if smaller == mpi.COMM_NULL:
+            return tuple(found)
+        inside = smaller
+        if not 1 < inside.Get_size() < size:
+            inside.Free()
+            return tuple(found)
+        size = inside.Get_size()
+        found.append(_lowest(ranks, inside))
+    return tuple(found)
+
+
+def _lowest(ranks: Ranks, comm: Any) -> int:
+    """Return the rank, in the job, of the first rank of a communicator."""
+    lowest = np.array([ranks.rank])
+    ranks.wait(comm.Ibcast(lowest, 0))
+    return int(lowest[0])

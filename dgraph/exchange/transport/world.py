@@ -35,12 +35,16 @@ class Place(NamedTuple):
         The lowest rank with which it shares memory, as MPI_Comm_split_type says.
     cores : int
         Cores that the ranks which share that memory may use.
+    inner : tuple of int
+        The same as `memory` for each smaller domain of the hardware that holds this rank and
+        others, the largest first.
     """
 
     world: str
     rank: int
     memory: int
     cores: int
+    inner: tuple[int, ...] = ()
 
 
 class Leaving(Protocol):
