@@ -7,7 +7,11 @@ the header is a C struct.
 
     | magic | run | superstep | source | target | count | columns |     HEADER, 40 bytes
     | dtype | length |  ...                                             COLUMN, 16 bytes each
-    | bytes of column 0, padded to 8 | bytes of column 1 | ...
+    | bytes of column 0 | bytes of column 1 | ...
+
+What both ends know is not sent: all slots await the same exchanges, so the superstep says what
+handles a frame, at which stage, and how its messages are combined; the source says the domain
+it comes from, and the heads of `dgraph.exchange.envelope` how vertices are encoded.
 """
 
 from __future__ import annotations
