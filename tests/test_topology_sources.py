@@ -261,7 +261,7 @@ def test_malformed(format: str, text: str, line: int | None, said: str) -> None:
 def test_what_is_no_topology(tmp_path: Path) -> None:
     with pytest.raises(TopologyError, match="one of the formats"):
         Topology.read("nothing\nof the kind\n")
-    with pytest.raises(OptionError, match="expected a format"):
+    with pytest.raises(OptionError, match="format must be"):
         Topology.read("host\na\n", "excel")
     with pytest.raises(FileNotFoundError, match="there is no file"):
         Topology.read(tmp_path / "nowhere.csv")

@@ -89,7 +89,7 @@ class Lattice:
             shape = ()
         if not shape or min(shape) < 1:
             raise OptionError(
-                f"expected a shape of positive numbers of slots, got {self.shape!r}; "
+                f"shape must be positive numbers of slots, not {self.shape!r}; "
                 "a ring of six is Lattice((6,), wrap=True)"
             )
         object.__setattr__(self, "shape", shape)
@@ -163,7 +163,7 @@ class Lattice:
 
         least = 2 if self.wrap else 1
         if not isinstance(buffer, int | np.integer) or buffer < least:
-            raise OptionError(f"expected a buffer of at least {least} messages, got {buffer!r}")
+            raise OptionError(f"buffer must be at least {least} messages, not {buffer!r}")
         here, there = self._checked("source", source), self._checked("target", target)
         if here.shape != there.shape or here.ndim != 1:
             raise OptionError(
@@ -199,9 +199,7 @@ class Lattice:
         if found.size == 0:
             return found.astype(np.int64)
         if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= self.slots:
-            raise OptionError(
-                f"expected {name} to be slots 0 to {self.slots - 1}, got {slots!r}"
-            )
+            raise OptionError(f"{name} must be slots 0 to {self.slots - 1}, not {slots!r}")
         return found.astype(np.int64)
 
 

@@ -222,7 +222,7 @@ class Levels:
     def _checked(self, level: int) -> int:
         if not 0 <= level <= self.height:
             raise OptionError(
-                f"expected a level from 0 to {self.height}, got {level}; "
+                f"level must be 0 to {self.height}, not {level}; "
                 f"the height of this topology is {self.height}"
             )
         return level

@@ -160,7 +160,7 @@ class Machine:
         (0.0, 2e-06, 2.5e-05)
         """
         if name not in _PRESETS:
-            raise OptionError(f"expected a machine of {', '.join(_PRESETS)}, got {name!r}")
+            raise OptionError(f"name must be one of {', '.join(_PRESETS)}, not {name!r}")
         return cls(*(_extended(figures, height) for figures in _PRESETS[name]))
 
 

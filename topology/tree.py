@@ -79,7 +79,7 @@ class Topology(Levels):
         )
         if not counts or len(fanouts) == 0 or min(fanouts) < 1:
             raise OptionError(
-                f"expected fan-outs of at least 1, lowest level first, got {fanouts!r}; "
+                f"fanouts must be integers from 1 on, lowest level first, not {fanouts!r}; "
                 "for example [4, 2] is two domains of four slots"
             )
         slots = np.arange(math.prod(fanouts))

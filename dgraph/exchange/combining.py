@@ -48,7 +48,7 @@ def can_combine(combiner: str | None, dtype: np.dtype[Any]) -> bool:
         return False
     if combiner not in COMBINERS:
         raise OptionError(
-            f"expected a combiner of {', '.join(COMBINERS)}, got {combiner!r}; "
+            f"combiner must be one of {', '.join(COMBINERS)}, not {combiner!r}; "
             "None leaves messages apart"
         )
     return dtype.kind != "f" or combiner in ("min", "max")

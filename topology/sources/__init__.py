@@ -154,7 +154,7 @@ def _named(name: str) -> Format:
         if name == each.NAME:
             return each
     names = ", ".join(each.NAME for each in FORMATS)
-    raise OptionError(f"expected a format of {names}, got {name!r}")
+    raise OptionError(f"format must be one of {names}, not {name!r}")
 
 
 def load_text(source: str | os.PathLike[str]) -> Text:
