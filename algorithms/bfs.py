@@ -68,7 +68,7 @@ from dgraph.vertices.ids import Ids
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
 
-__all__ = ["ALPHA", "BETA", "bfs", "bfs_slot"]
+__all__ = ["ALPHA", "BETA", "bfs", "bfs_slot", "expected"]
 
 #: Beamer's parameters, as in the GAP Benchmark Suite.
 ALPHA = 15
@@ -93,6 +93,7 @@ async def bfs_slot(
     start(s, here)
     out = rows_of(shard.out)
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
+    unheard = int(shard.group_size.sum()) - shard.masters  # proxies: each is found once
     limit = shard.num_vertices if depth_limit is None else depth_limit
     now = Progress(0, len(sources), 0, _arcs(shard))
     together = can_push_together(ctx, s)
@@ -115,9 +116,12 @@ async def bfs_slot(
             depth = now.depth + 1
             mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, mean)
             vote, found = (mine + sent, edges, pushed), (s.found[:sent], s.found_by[:sent])
-            turns = edges * ALPHA * ctx.slots > now.unexplored  # what follows is bottom-up
+            share = edges * ctx.slots  # of all slots, if all are alike
+            turns = share * ALPHA > now.unexplored  # what follows is bottom-up
             work = sent if turns else edges
-            met = await ctx.reduce(shard, *found, vote, work=work, combine="min")
+            unheard -= sent
+            ahead = 0 if turns else int(expected(share, unheard, now.unexplored))
+            met = await ctx.reduce(shard, *found, vote, work, "min", ahead)
             awake, edges, pushed = ctx.vote.tolist()
             now = Progress(depth, awake, edges, now.unexplored - pushed)
     settle(*met, now.depth, s)
@@ -167,6 +171,19 @@ def _begin(ctx: Context, shard: Shard, reachable: int) -> Search:
     )
     forget(s, reachable)
     return s
+
+
+def expected(edges: Any, proxies: Any, unexplored: int) -> Any:
+    """Return about how many of so many proxies are found along some of the unexplored edges.
+
+    A part of the edges as large; where degrees are even it is more.
+
+    Examples
+    --------
+    >>> expected(np.array([200, 900]), 1000, 400)
+    array([ 500, 1000])
+    """
+    return proxies * np.minimum(edges, unexplored) // max(unexplored, 1)
 
 
 def _first_neighbours(shard: Shard) -> NDArray[np.uint32]:

@@ -109,7 +109,8 @@ class Counter:
             width = 4.0 + exchange.width
             name = self.network.choose("reduce", False, figure, width, n)
             if self.network.routing == AUTO:
-                self._figures["reduce"] = max(exchange.places.size, figure // FADE)
+                sent = max(exchange.places.size, exchange.ahead)
+                self._figures["reduce"] = max(sent, figure // FADE)
             return name
         width = 1 / 8 if isinstance(exchange, Bits) else float(exchange.width)
         return self.network.choose("multicast", True, total, width, n)

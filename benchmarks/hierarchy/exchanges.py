@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.hierarchy.world import World, gather
-from dgraph.algorithms.bfs import ALPHA, BETA
+from dgraph.algorithms.bfs import ALPHA, BETA, expected
 from dgraph.shard import number_dtype
 
 __all__ = ["Bits", "Dense", "Exchange", "Reduce", "bfs", "pagerank"]
@@ -36,12 +36,15 @@ class Reduce:
         Whose they are.
     width : int
         Bytes of a value.
+    ahead : int
+        About how many places the next one has, as the slots say; or how many this one has.
     """
 
     places: Numbers
     vertices: Numbers
     width: int
     stage: str = "top-down"
+    ahead: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ def bfs(world: World, source: int) -> Iterator[Exchange]:
     width = number_dtype(world.n).itemsize
     depth, awake, edges, unexplored = 0, 1, 0, 2 * world.edges
     mean = unexplored // max(world.n, 1)
+    unheard = np.bincount(holders, minlength=world.slots)
     while awake:
         if edges * ALPHA > unexplored:
             edges = 1
@@ -96,8 +100,14 @@ def bfs(world: World, source: int) -> Iterator[Exchange]:
             places, vertices, mine, following, pushed = _push(
                 front, level, depth, seen, world, mean
             )
-            yield Reduce(places, vertices, width)
-            awake, edges = mine + places.size, following
+            sent = np.bincount(holders[places], minlength=world.slots)
+            unheard -= sent
+            share = following * world.slots
+            ahead = np.where(
+                share * ALPHA > unexplored, 0, expected(share, unheard, unexplored)
+            )
+            yield Reduce(places, vertices, width, ahead=int(np.maximum(sent, ahead).sum()))
+            awake, edges = mine + places.size, int(following.sum())
             unexplored -= pushed
             front = np.flatnonzero(level == depth)
 
@@ -122,7 +132,7 @@ def _push(
     edges = edges + sent * each
     places = np.sort(found)
     vertices = np.searchsorted(starts, places, side="right") - 1
-    return places, vertices, int(mine.sum()), int(edges.sum()), int(pushed)
+    return places, vertices, int(mine.sum()), edges, int(pushed)
 
 
 @nb.njit(cache=True)

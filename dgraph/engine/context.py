@@ -127,9 +127,13 @@ class Context:
             self._router.stage = self.stage
         return _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
 
-    async def gateways_for(self, kind: str, shard: Shard, width: float) -> Router | None:
+    async def gateways_for(
+        self, kind: str, shard: Shard, width: float, ahead: int = 0
+    ) -> Router | None:
         """Return what takes a superstep over gateways; None: it goes straight."""
-        return None if self.gateways is None else await self.gateways.takes(kind, shard, width)
+        if self.gateways is None:
+            return None
+        return await self.gateways.takes(kind, shard, width, ahead)
 
     async def over_gateways(self, superstep: Awaitable[T]) -> T:
         """Go through a superstep of the router; return what came, and take its vote over."""
@@ -232,6 +236,7 @@ class Context:
         vote: Any = None,
         work: int | None = None,
         combine: str | None = None,
+        ahead: int = 0,
     ) -> tuple[NDArray[np.int32], Array]:
         """Send values of some proxies to their masters.
 
@@ -249,6 +254,9 @@ class Context:
             How the caller will combine values of the same master; gateways may do so before.
             None: every value arrives, in the sequence of the slots that sent them. A sum of
             floats is not combined on the way.
+        ahead : int, optional
+            About how many proxies this slot will tell of in the next superstep, if that may be
+            more than now: by it the way of that superstep is chosen.
 
         Returns
         -------
@@ -258,7 +266,7 @@ class Context:
         values : array beside them
         """
         if combine is not None and can_combine(combine, values.dtype):
-            gateways = await self.gateways_for("reduce", shard, values.itemsize)
+            gateways = await self.gateways_for("reduce", shard, values.itemsize, ahead)
             if gateways is not None:
                 ballot = self.ballot(vote)
                 sent = gateways.reduce(shard, vertices, values, combine, ballot, work)

@@ -7,7 +7,8 @@ Three kinds of load travel::
     multicast values or bits of masters; they part where the ways to their proxies do
 
 A :class:`Router` belongs to one slot. All slots make the same choices, from figures that they
-share: what was sent in the last superstep of the same kind rides on the votes.
+share: what was sent in the last superstep of the same kind, or what its program says of the
+next one, rides on the votes.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from dgraph.engine.news import (
 )
 from dgraph.engine.straight import Straight
 from dgraph.engine.trip import Trip, merged
+from dgraph.exchange.combining import merge
 from dgraph.exchange.envelope import Parts, open_frames, open_parts, pack_frames, pack_parts
 from dgraph.exchange.frame import Array, Frame
 from dgraph.exchange.hub import Delivery, Request
@@ -82,6 +84,7 @@ class Router:
         self._buffers: dict[Any, Array] = {}
         self._figures: dict[str, int] = {}
         self._chosen = ""  # of which kind is the superstep to come, if it goes straight
+        self._ahead = 0  # messages of the one after it
         self._agreement = Agreement(slot, network)
         self._straight = Straight(slot, network.ground.topology)
 
@@ -92,7 +95,9 @@ class Router:
         """Whether the superstep to come has been chosen to go straight."""
         return bool(self._chosen)
 
-    async def takes(self, kind: str, shard: Shard, width: float) -> Router | None:
+    async def takes(
+        self, kind: str, shard: Shard, width: float, ahead: int = 0
+    ) -> Router | None:
         """Return itself; None: the frames of the superstep to come go straight.
 
         These need no numbers by which gateways know vertices, and nothing is merged.
@@ -103,7 +108,10 @@ class Router:
         shard : Shard
         width : float
             Bytes of a value.
+        ahead : int
+            About how many messages this slot will send in the next one, if that may be more.
         """
+        self._ahead = ahead
         if await self._choose(kind, shard, width) != "direct":
             return self
         self._chosen = kind
@@ -162,12 +170,12 @@ class Router:
         bases = numbers.bases
         name = await self._choose("reduce", shard, values.itemsize)
         ballot = self._with_figure(ballot, "reduce", vertices.size)
-        placed = numbers.placed[vertices - np.int32(shard.masters)]
-        before = self._straight.parts(placed, bases, values.dtype.itemsize)
+        told, values = merge(vertices, values, combiner, shard.size)
+        held = [Parts(numbers.placed[told - np.int32(shard.masters)], values)]
+        before = self._straight.parts(held[0].numbers, bases, values.dtype.itemsize)
         trip = Trip(self.network, self.stage, name, False, ballot, "sum", work, before)
-        held = [Parts(placed, values)]
         for hop in trip.hops:
-            parts = merged(held, combiner, int(bases[-1]), hop.first)
+            parts = merged(held, combiner, int(bases[-1]))
             frames, stay = self._send(parts, bases, hop.stage, trip)
             came = await trip.exchange(hop, frames)
             held = [stay] * bool(stay.numbers.size)
@@ -176,7 +184,7 @@ class Router:
         if len(held) == 1:
             mine, found = held[0]
         else:
-            mine = np.concatenate([placed[:0], *(some.numbers for some in held)])
+            mine = np.concatenate([bases[:0], *(some.numbers for some in held)])
             found = np.concatenate([values[:0], *(some.values for some in held)])
         return (mine - bases[self.slot]).astype(np.int32), found
 
@@ -255,7 +263,7 @@ class Router:
             told = [
                 frame for branch in branches if (frame := pack_news(self.slot, branch, held))
             ]
-            parts = merged(waiting, "or", int(bases[-1]), hop.first)
+            parts = merged(waiting, "or", int(bases[-1]))
             asked, stay = self._send(parts, bases, hop.stage, trip, bare=True)
             waiting = [stay] * bool(stay.numbers.size)
             for frame in await trip.exchange(hop, join_frames(told, asked)):
@@ -312,21 +320,17 @@ class Router:
             return [], nothing
         begin = np.searchsorted(parts.numbers, bases)
         owners = np.flatnonzero(np.diff(begin))
-        counts = np.diff(begin)[owners]
         steps = trip.strategy.step(stage, self.slot, owners)
-        each = np.repeat(steps, counts)
         frames, stay = [], nothing
         for to in np.unique(steps).tolist():
-            some = parts
-            if counts.size > 1:
-                chosen = each == to
-                some = Parts(parts.numbers[chosen], parts.values[chosen])
+            mine = owners[steps == to]
+            some = _pieces(parts, begin[mine], begin[mine + 1])
             if to == self.slot:
                 stay = some
                 continue
-            ends = np.concatenate([[0], np.cumsum(counts[steps == to])])
+            ends = np.concatenate([[0], np.cumsum(begin[mine + 1] - begin[mine])])
             sent = Parts(some.numbers, NO_VALUES) if bare else some
-            frames.append(pack_parts(self.slot, to, sent, owners[steps == to], ends, bases))
+            frames.append(pack_parts(self.slot, to, sent, mine, ends, bases))
         return frames, stay
 
     async def _multicast(
@@ -369,13 +373,22 @@ class Router:
     def _with_figure(self, ballot: Votes, kind: str, sent: int) -> Votes:
         if self.network.routing != AUTO or kind in _WITHOUT_FIGURE:
             return ballot
-        return np.append(ballot, np.int64(sent))
+        ahead, self._ahead = self._ahead, 0
+        return np.append(ballot, np.int64(max(sent, ahead)))
 
     def _end(self, vote: Votes, kind: str) -> None:
         if self.network.routing == AUTO and kind not in _WITHOUT_FIGURE:
             self._figures[kind] = max(int(vote[-1]), self._figure(kind) // FADE)
             vote = vote[:-1]
         self.vote = vote
+
+
+def _pieces(parts: Parts, begin: Votes, end: Votes) -> Parts:
+    """Return the messages of some owners, of whom each has one piece."""
+    cut = [slice(*ends) for ends in zip(begin.tolist(), end.tolist(), strict=True)]
+    if len(cut) == 1:
+        return Parts(parts.numbers[cut[0]], parts.values[cut[0]])
+    return Parts(*(np.concatenate([column[piece] for piece in cut]) for column in parts))
 
 
 def _source(frame: Frame) -> int:

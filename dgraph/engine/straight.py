@@ -50,9 +50,8 @@ class Straight:
         return self._count((frame.target, frame.count, frame.nbytes) for frame in frames)
 
     def parts(self, placed: Counts, bases: Counts, width: int) -> Counts:
-        """Count messages to vertices, with values of so many bytes."""
-        owners = np.searchsorted(bases, placed, side="right") - 1
-        counts = np.bincount(owners, minlength=1)
+        """Count messages to vertices, which ascend, with values of so many bytes."""
+        counts = np.diff(np.searchsorted(placed, bases))
         targets = np.flatnonzero(counts).tolist()
         each = counts[targets].tolist()
         return self._count(

@@ -72,8 +72,10 @@ class Trip:
         return delivery.frames
 
 
-def merged(held: Sequence[Parts], combiner: str, size: int, fresh: bool) -> Parts:
+def merged(held: Sequence[Parts], combiner: str, size: int) -> Parts:
     """Return all messages that a slot holds, combined, in one piece.
+
+    The vertices of each part ascend.
 
     Parameters
     ----------
@@ -82,19 +84,17 @@ def merged(held: Sequence[Parts], combiner: str, size: int, fresh: bool) -> Part
         A key of `COMBINERS`.
     size : int
         Vertices of all slots.
-    fresh : bool
-        Whether they were not yet sorted.
 
     Examples
     --------
     >>> one = Parts(np.array([1, 4]), np.array([7, 9]))
     >>> other = Parts(np.array([4]), np.array([3]))
-    >>> merged([one, other], "min", 10, fresh=False)
+    >>> merged([one, other], "min", 10)
     Parts(numbers=array([1, 4]), values=array([7, 3]))
     """
     if not held:
         return Parts(np.zeros(0, np.int64), np.zeros(0))
-    if len(held) == 1 and not fresh:
+    if len(held) == 1:
         return held[0]
     numbers = np.concatenate([some.numbers for some in held])
     values = np.concatenate([some.values for some in held])

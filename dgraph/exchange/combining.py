@@ -73,48 +73,113 @@ def merge(numbers: Array, values: Array, combiner: str, size: int) -> tuple[Arra
     """
     if numbers.size == 0:
         return numbers, values
-    if numbers.size * SPARSE < size:
-        distinct, place = np.unique(numbers, return_inverse=True)
-    else:
-        distinct, place = _number(numbers, size)
-    combined = np.zeros(distinct.size, values.dtype)
+    kernel = _KERNELS[combiner] if values.dtype.kind in "iuf" else None
+    if kernel is None or numbers.size * SPARSE < size:
+        return _merge_few(numbers, values, COMBINERS[combiner])
+    distinct, table = _number(numbers, size)
+    combined = np.empty(distinct.size, values.dtype)
     if distinct.size == numbers.size:
-        combined[place] = values
-        return distinct, combined
-    operation = COMBINERS[combiner]
-    if combiner != "sum":
-        combined[place] = values  # any of them, to begin with
-    operation.at(combined, place, values)
+        _put(numbers, values, table, combined)
+    else:
+        combined.fill(_neutral(combiner, values.dtype))
+        kernel(numbers, values, table, combined)
     return distinct, combined
+
+
+def _merge_few(numbers: Array, values: Array, operation: Any) -> tuple[Array, Array]:
+    distinct, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+    combined = values[first]
+    if distinct.size < numbers.size:
+        rest = np.ones(numbers.size, np.bool_)
+        rest[first] = False
+        operation.at(combined, place[rest], values[rest])
+    return distinct, combined
+
+
+def _neutral(combiner: str, dtype: np.dtype[Any]) -> Any:
+    """Return the value that changes no other one.
+
+    Examples
+    --------
+    >>> _neutral("min", np.dtype("int8")), _neutral("max", np.dtype("float64"))
+    (127, -inf)
+    """
+    if combiner in ("sum", "or"):
+        return 0
+    limits = np.iinfo(dtype) if dtype.kind != "f" else None
+    if combiner == "min":
+        return np.inf if limits is None else limits.max
+    return -np.inf if limits is None else limits.min
 
 
 @nb.njit(nogil=True, cache=True)
 def _number(numbers, size):  # type: ignore[no-untyped-def]
-    """Return the distinct numbers, ascending, and for each number its place among them.
+    """Return the distinct numbers, ascending, and a table by which `_find` finds their places.
+
+    A row of it is a word of a bitmap of the numbers, and how many are in the words before.
 
     Examples
     --------
     >>> _number(np.array([7, 2, 7]), 10)
-    (array([2, 7]), array([1, 0, 1]))
+    (array([2, 7]), array([[132,   0]], dtype=uint64))
     """
-    words = (size + 63) >> 6
-    bits, before = np.zeros(words, np.uint64), np.empty(words, np.int64)
+    table = np.zeros(((size + 63) >> 6, 2), np.uint64)
     for number in numbers:
-        bits[number >> 6] |= _ONE << np.uint64(number & 63)
-    total = 0
-    for word in range(words):
-        before[word] = total
-        total += ones(bits[word])
-    distinct, place = np.empty(total, numbers.dtype), np.empty(numbers.size, np.int64)
+        table[number >> 6, 0] |= _ONE << np.uint64(number & 63)
+    total = np.uint64(0)
+    for word in range(table.shape[0]):
+        table[word, 1] = total
+        total += np.uint64(ones(table[word, 0]))
+    distinct = np.empty(np.int64(total), numbers.dtype)
     at = 0
-    for word in range(words):
-        left = bits[word]
+    for word in range(table.shape[0]):
+        left = table[word, 0]
         while left:
             distinct[at] = (word << 6) + lowest(left)
             at += 1
             left &= left - _ONE
+    return distinct, table
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _find(table, number):  # type: ignore[no-untyped-def]
+    word = number >> 6
+    below = table[word, 0] & ((_ONE << np.uint64(number & 63)) - _ONE)
+    return np.int64(table[word, 1]) + ones(below)
+
+
+@nb.njit(nogil=True, cache=True)
+def _put(numbers, values, table, combined):  # type: ignore[no-untyped-def]
     for i in range(numbers.size):
-        word = numbers[i] >> 6
-        below = bits[word] & ((_ONE << np.uint64(numbers[i] & 63)) - _ONE)
-        place[i] = before[word] + ones(below)
-    return distinct, place
+        combined[_find(table, numbers[i])] = values[i]
+
+
+@nb.njit(nogil=True, cache=True)
+def _least(numbers, values, table, combined):  # type: ignore[no-untyped-def]
+    for i in range(numbers.size):
+        place, value = _find(table, numbers[i]), values[i]
+        if value < combined[place] or value != value:  # NaN stays, as in NumPy
+            combined[place] = value
+
+
+@nb.njit(nogil=True, cache=True)
+def _greatest(numbers, values, table, combined):  # type: ignore[no-untyped-def]
+    for i in range(numbers.size):
+        place, value = _find(table, numbers[i]), values[i]
+        if value > combined[place] or value != value:
+            combined[place] = value
+
+
+@nb.njit(nogil=True, cache=True)
+def _sum(numbers, values, table, combined):  # type: ignore[no-untyped-def]
+    for i in range(numbers.size):
+        combined[_find(table, numbers[i])] += values[i]
+
+
+@nb.njit(nogil=True, cache=True)
+def _any(numbers, values, table, combined):  # type: ignore[no-untyped-def]
+    for i in range(numbers.size):
+        combined[_find(table, numbers[i])] |= values[i]
+
+
+_KERNELS = {"min": _least, "max": _greatest, "sum": _sum, "or": _any}
