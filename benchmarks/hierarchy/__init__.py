@@ -18,6 +18,7 @@ overlap         sending while a kernel goes on, with static and dynamic buffers
 law             times on 8 slots, extrapolated from 2 and 4: held against the emulated network
 wire            bytes that the engine counts, held against what the network has carried
 walls           wall time on the emulated network: Figs. 1, 4 and the ablation, measured
+topdown         the same of BFS that only goes top-down, and of ours, in two domains
 ==============  ============================================================================
 
 Frames, messages and bytes are always counted, by the engine on virtual slots (``lab``) or from

@@ -12,7 +12,7 @@ from benchmarks.hierarchy.baselines import baselines
 from benchmarks.hierarchy.evidence import FIGURES, Asked, Bench
 from benchmarks.hierarchy.law import law
 from benchmarks.hierarchy.netlab import VARIABLE, find
-from benchmarks.hierarchy.wall import carriers, links, overlap, walls
+from benchmarks.hierarchy.wall import carriers, links, overlap, topdown, walls
 from benchmarks.hierarchy.wire import wire
 
 __all__ = ["main"]
@@ -25,6 +25,7 @@ ALL = FIGURES | {
     "law": law,
     "wire": wire,
     "walls": walls,
+    "topdown": topdown,
 }
 
 

@@ -12,6 +12,7 @@ import statistics
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import dask
@@ -21,13 +22,19 @@ from distributed import Client
 import dgraph as dg
 from dgraph.topology.probed import Link, Probe
 
-__all__ = ["main", "measure"]
+__all__ = ["TOP_DOWN", "main", "measure"]
 
 #: Where the scheduler of the emulated network listens.
 SCHEDULER = "tcp://10.199.1.1:8786"
 
 #: Supersteps that :mod:`benchmarks.hierarchy.exchanges` knows nothing of.
 NOT_COUNTED = ("routes", "output", "sources")
+
+#: BFS that never turns to bottom-up, as in the papers.
+TOP_DOWN = "bfs (top-down)"
+
+#: When the engine's own turns.
+ALPHA = import_module("dgraph.algorithms.bfs").ALPHA
 
 #: Seconds of the probe for each pair; searches whose medians count.
 PROBE = 0.2
@@ -49,6 +56,7 @@ def measure(client: Client, wanted: Mapping[str, Any]) -> dict[str, Any]:
         first = dg.bfs(g, sources[0])
         edges_reached = int(dg.graph500.traversed_edges(g, first))
         for algorithm in wanted["algorithms"]:
+            client.run(turn_round, 0 if algorithm == TOP_DOWN else ALPHA)
             ways = {
                 name: options
                 for name, options in wanted["ways"].items()
@@ -79,12 +87,21 @@ def call(g: Any, algorithm: str, source: int) -> Any:
     """Run an algorithm once."""
     options: dict[str, dict[str, Any]] = {
         "bfs": {"source": source},
+        TOP_DOWN: {"source": source},
         "sssp": {"source": source},
         "pagerank": {"max_iter": 10, "tol": None},
         "betweenness_centrality": {"sources": [source]},
         "cdlp": {"max_iter": 5},
     }
-    return getattr(dg, algorithm)(g, **options.get(algorithm, {}))
+    return getattr(dg, algorithm.removesuffix(TOP_DOWN[3:]))(g, **options.get(algorithm, {}))
+
+
+def turn_round(alpha: int) -> None:
+    """Let searches in this process turn to bottom-up at `alpha`; 0: never.
+
+    No user has this option.
+    """
+    vars(import_module("dgraph.algorithms.bfs"))["ALPHA"] = alpha
 
 
 def _row(algorithm: str, name: str, runs: list[Any], cost: Mapping[str, Any]) -> dict[str, Any]:

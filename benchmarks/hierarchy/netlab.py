@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import sys
@@ -68,12 +69,18 @@ class Netlab:
 
     @property
     def hosts(self) -> str:
-        """The table from which dgraph learns the tree: host, then its domains."""
-        rows = ["host,outer,inner"]
-        below = self.fanouts[-1]
+        """The table from which dgraph learns the tree: host, then its domains.
+
+        >>> Netlab(Path(), (2, 1)).hosts.split()
+        ['host,outer', 'w0,o0', 'w1,o1']
+        """
+        names = ("outer", "inner")[: len(self.fanouts) - 1]
+        rows = [",".join(("host", *names))]
+        sizes = [math.prod(self.fanouts[level + 1 :]) for level in range(len(names))]
         for slot in range(self.slots):
-            inner = slot // below
-            rows.append(f"w{slot},o{inner // self.fanouts[-2]},i{inner}")
+            domains = zip(names, sizes, strict=True)
+            row = [f"w{slot}", *(f"{name[0]}{slot // size}" for name, size in domains)]
+            rows.append(",".join(row))
         return "\n".join(rows) + "\n"
 
     def on_workers(

@@ -11,12 +11,13 @@ from typing import Any
 import dask
 
 from benchmarks.hierarchy.carriers import on_this_host
+from benchmarks.hierarchy.driver import TOP_DOWN
 from benchmarks.hierarchy.evidence import TIME, Bench
 from benchmarks.hierarchy.netlab import Netlab
 from benchmarks.hierarchy.patterns import compare
 from benchmarks.hierarchy.tables import Plot, Table
 
-__all__ = ["CLOSE", "carriers", "links", "overlap", "skipped", "walls"]
+__all__ = ["CLOSE", "carriers", "links", "overlap", "skipped", "topdown", "walls"]
 
 ROUTINGS = ("direct", "aml", "rail", "monitor", "tree", "auto")
 
@@ -83,6 +84,29 @@ def walls(bench: Bench) -> Iterator[Table]:
     plot = Plot("routing", "computation,near,far,waiting", "algorithm", "stack")
     yield Table("wall", titles["wall"], rows, _judged(rows, found["cost"]), plot)
     yield Table("wall_ablation", titles["wall_ablation"], _gains(found["rows"], steps))
+
+
+def topdown(bench: Bench) -> Iterator[Table]:
+    """Fig. 4, measured: BFS as in the papers, which only goes top-down, beside ours."""
+    title = "BFS on two domains of four slots of the emulated network (s)"
+    if bench.asked.netlab is None:
+        yield skipped("topdown", title, bench.asked.reason)
+        return
+    netlab = replace(
+        bench.asked.netlab, fanouts=(2, 4), latency=(1e-3, 1e-2), rate=(100e6, 20e6)
+    )
+    wanted = {
+        "hosts": netlab.hosts,
+        "slots": netlab.slots,
+        "scale": bench.asked.netlab_scale,
+        "turns": bench.asked.turns,
+        "algorithms": [TOP_DOWN, "bfs"],
+        "ways": {name: {"dgraph.routing": name} for name in ROUTINGS},
+    }
+    found = _measure(netlab, json.dumps(wanted), bench.say)
+    for row in found["rows"]:
+        row["teps"] = found["reached"] / row["seconds"]
+    yield Table("topdown", title, found["rows"], _judged(found["rows"], found["cost"]))
 
 
 def carriers(bench: Bench) -> Iterator[Table]:
