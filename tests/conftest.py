@@ -68,6 +68,13 @@ def karate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def probes(tmp_path: Path) -> Iterator[Path]:
+    """Let what is probed be kept in a folder of the test."""
+    with dask.config.set({"dgraph.probes": str(tmp_path / "probes")}):
+        yield tmp_path / "probes"
+
+
+@pytest.fixture
 def in_this_process() -> Iterator[None]:
     """Let Dask compute what belongs to no client in this process, on one thread."""
     with dask.config.set(scheduler="synchronous"):
@@ -78,6 +85,13 @@ def in_this_process() -> Iterator[None]:
 def client() -> Iterator[Client]:
     """Yield a client of one worker with two threads, in this process: one a file of tests."""
     with cluster(1, threads=2, processes=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def embedded(client: Client) -> Iterator[Client]:
+    """Yield that client as the current one: what `dgraph` starts by itself."""
+    with client.as_current():
         yield client
 
 

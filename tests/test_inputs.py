@@ -26,18 +26,11 @@ from dgraph.edges import parts
 from dgraph.edges.chunk import make_chunk
 from dgraph.edges.inputs import EdgeInput, edge_input
 from dgraph.edges.summary import Nulls, Summary, combine
-from dgraph.edges.vertex_chunk import make_vertex_chunk
-from dgraph.edges.vertex_inputs import VertexInput, placement_input, vertex_input
+from dgraph.edges.vertex_inputs import vertex_input
 from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError, OptionError
-from tests.test_chunk import ids_in
+from tests.parts import computed, ids_in, vertices_of
 
 pytestmark = pytest.mark.usefixtures("in_this_process")
-
-
-def computed(some: list[Any]) -> list[Any]:
-    lazy = [part for part in some if isinstance(part, Delayed)]
-    assert len(lazy) in (0, len(some))
-    return [part.compute() for part in some] if lazy else some
 
 
 def rows_of(found: EdgeInput, nulls: Nulls = "error") -> list[tuple[Any, ...]]:
@@ -52,15 +45,6 @@ def rows_of(found: EdgeInput, nulls: Nulls = "error") -> list[tuple[Any, ...]]:
         else:
             rows += [(*pair, weight) for pair, weight in zip(ends, chunk.weight, strict=True)]
     return rows
-
-
-def vertices_of(some: list[VertexInput]) -> list[Any]:
-    """Return the vertices that are declared, in ascending order."""
-    found: set[Any] = set()
-    for each in some:
-        for part in computed(each.parts):
-            found.update(make_vertex_chunk(part, each.spec, 0)[0].ids.to_list())
-    return sorted(found)
 
 
 def summary_of(found: EdgeInput, nulls: Nulls = "error") -> Summary:
@@ -283,69 +267,6 @@ def test_networkx_integers_are_exact() -> None:
     graph = nx.Graph([(2**53, 2**53 + 1), (np.int64(7), 2**63)])
     assert rows_of(edge_input(graph)) == [(2**53, 2**53 + 1), (7, 2**63)]
     assert rows_of(edge_input(nx.Graph())) == []
-
-
-@pytest.mark.parametrize(
-    "vertices",
-    [
-        [3, 1, 2],
-        (1, 2, 3),
-        {1, 2, 3},
-        range(1, 4),
-        range(3, 0, -1),
-        np.array([1, 2, 3, 3]),
-        pd.Series([1, 2, 3]),
-        pd.Index([1, 2, 3]),
-        pd.array([1, 2, 3], "Int64"),
-        pd.DataFrame({"vertex": [1, 2, 3], "name": "x"}),
-        pd.DataFrame({"name": ["x", "y", "z"], "id": [1, 2, 3]}),
-        pa.table({"id": [1, 2, 3]}),
-        pa.array([1, 2, 3]),
-        pl.DataFrame({"id": [1, 2, 3]}),
-        pl.Series([1, 2, 3]),
-        dd.from_pandas(pd.Series([1, 2, 3]), npartitions=2),
-        dd.from_pandas(pd.DataFrame({"vertex": [1, 2, 3], "x": 0}), npartitions=2),
-        da.from_array(np.array([1, 2, 3]), chunks=2),
-    ],
-    ids=lambda vertices: type(vertices).__name__,
-)
-def test_declared_vertices(vertices: Any) -> None:
-    found = edge_input(BOTH, vertices=vertices)
-    assert vertices_of(found.vertices) == [1, 2, 3]
-    assert all(each.spec.declared for each in found.vertices)
-
-
-def test_vertices_of_no_known_form() -> None:
-    for vertices in ("abc", 7, np.zeros((2, 2)), {"a": 1}):
-        with pytest.raises(EdgeTypeError, match="expected vertices"):
-            vertex_input(vertices)
-    with pytest.raises(EdgeValueError, match="no column"):
-        vertex_input(pd.DataFrame())
-
-
-@pytest.mark.parametrize(
-    "placement",
-    [
-        {"a": 1, "b": 0},
-        pd.DataFrame({"slot": [1, 0], "vertex": ["a", "b"]}),
-        pa.table({"v": ["a", "b"], "s": [1, 0]}),
-        dd.from_pandas(pd.DataFrame({"vertex": ["a", "b"], "slot": [1, 0]}), npartitions=1),
-    ],
-    ids=lambda placement: type(placement).__name__,
-)
-def test_placements(placement: Any) -> None:
-    found = placement_input(placement)
-    (part,) = computed(found.parts)
-    chunk, _ = make_vertex_chunk(part, found.spec, 0)
-    assert chunk.slots is not None
-    assert dict(zip(chunk.ids.to_list(), chunk.slots.tolist(), strict=True)) == {"a": 1, "b": 0}
-    assert not chunk.declared
-
-
-@pytest.mark.parametrize("placement", [[1, 2], pd.DataFrame({"vertex": [1]})])
-def test_placements_of_no_known_form(placement: Any) -> None:
-    with pytest.raises(DgraphError, match="vertex"):
-        placement_input(placement)
 
 
 def test_paths(tmp_path: Path) -> None:

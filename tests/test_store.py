@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,6 @@ STRINGS = pd.DataFrame(
 FIGURES = ["num_vertices", "num_edges", "directed", "weighted", "id_dtype", "placement"]
 COUNTS = ["rows_read", "nulls_dropped", "duplicates_merged", "self_loops", "self_loops_dropped"]
 NARROW = pd.DataFrame({"source": [200, 3, 7], "target": [3, 200, 200]}, dtype="uint8")
-
-
-@pytest.fixture(scope="module")
-def embedded(client: Client) -> Iterator[Client]:
-    with client.as_current():
-        yield client
 
 
 def told(g: dg.Graph) -> dict[str, Any]:
