@@ -45,6 +45,17 @@ def test_links_lead_somewhere() -> None:
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
+def test_functions_are_in_the_files_beside_them() -> None:
+    rows = re.findall(
+        r"^\|[^|]*\| (`\w+`(?:, `\w+`)*) \| \[(\S+\.py)\]", TEXT, flags=re.MULTILINE
+    )
+    assert len(rows) > 10
+    for names, path in rows:
+        source = (ROOT / path).read_text()
+        for name in re.findall(r"\w+", names):
+            assert re.search(rf"(def|class) {name}\b", source), (name, path)
+
+
 def test_every_placement_is_in_the_table() -> None:
     assert re.findall(r'^\| `"(\w+)"` \|', TEXT, flags=re.MULTILINE) == [*NAMED]
 
