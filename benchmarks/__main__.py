@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
-import re
 import traceback
 from pathlib import Path
-from typing import Any
 
 import click
 
-import dgraph
 from benchmarks.bench import Bench, Settings
 from benchmarks.cases import CASES, load
-from benchmarks.command import names_of
+from benchmarks.command import machine, names_of
 from benchmarks.row import Row, report, summary
 
 __all__ = ["main", "run_cases"]
-
-
-def machine() -> dict[str, Any]:
-    """Return what the figures were measured on."""
-    about = Path("/proc/cpuinfo")
-    found = re.search(r"model name\s*: (.+)", about.read_text() if about.exists() else "")
-    return {
-        "processor": found.group(1) if found else platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
-        "load": round(os.getloadavg()[0], 2),
-        "python": platform.python_version(),
-        "dgraph": dgraph.__version__,
-    }
 
 
 def run_cases(names: list[str], settings: Settings) -> tuple[list[Row], list[str]]:
@@ -51,9 +33,19 @@ def run_cases(names: list[str], settings: Settings) -> tuple[list[Row], list[str
 
 
 @click.command()
-@click.option("--scale", default=20, show_default=True, help="The targets speak of 20.")
-@click.option("--repeat", default=5, show_default=True, help="Runs behind each median.")
-@click.option("--sources", default=16, show_default=True, help="Searches behind a median.")
+@click.option(
+    "--scale", default=Settings.scale, show_default=True, help="The targets speak of 20."
+)
+@click.option(
+    "--repeat",
+    "turns",
+    default=Settings.turns,
+    show_default=True,
+    help="Runs behind each median.",
+)
+@click.option(
+    "--sources", default=Settings.sources, show_default=True, help="Searches behind a median."
+)
 @click.option(
     "--only", "names", default="", callback=names_of(CASES), help=f"Of {','.join(CASES)}."
 )
@@ -66,7 +58,7 @@ def run_cases(names: list[str], settings: Settings) -> tuple[list[Row], list[str
 )
 def main(
     scale: int,
-    repeat: int,
+    turns: int,
     sources: int,
     names: list[str],
     skip: str,
@@ -80,9 +72,8 @@ def main(
     """
     found = machine()
     click.echo(", ".join(f"{name} {value}" for name, value in found.items()) + "\n")
-    settings = Settings(
-        scale, repeat, sources, not isolated, tuple(filter(None, skip.split(",")))
-    )
+    skipped = tuple(filter(None, skip.split(",")))
+    settings = Settings(scale, turns, sources, not isolated, skipped)
     rows, failed = run_cases(names, settings)
     click.echo(summary(rows))
     if path is not None:

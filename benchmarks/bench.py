@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from distributed import Client, LocalCluster
 
-from benchmarks import graphs
+from benchmarks import command, graphs
 from benchmarks.graphs import EdgeFiles
 from benchmarks.ours import Ours
 from benchmarks.rivals.gap import Gap
@@ -27,15 +27,11 @@ DASHBOARD = "127.0.0.1:0"
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What the command line says.
+class Settings(command.Settings):
+    """What the command line says; the targets speak of scale 20.
 
     Parameters
     ----------
-    scale : int
-        Of the Kronecker graph; the targets speak of 20.
-    repeat : int
-        Runs behind each median.
     sources : int
         Searches behind the median of a BFS.
     compact : bool
@@ -45,7 +41,7 @@ class Settings:
     """
 
     scale: int = 20
-    repeat: int = 5
+    turns: int = 5
     sources: int = 16
     compact: bool = True
     skip: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ RIVALS = {
 def run(bench: Bench) -> Iterator[Row]:
     """Read and build, in turns; each graph is freed before the next."""
     files = bench.kronecker()
-    contest = Contest(range(bench.settings.repeat))
+    contest = Contest(range(bench.settings.turns))
     client = bench.embedded()
     contest.enter(OURS, lambda turn: build(files.parquet, client, files.declared))
     enter_builds(contest, bench.rivals(tuple(RIVALS)), files.parquet, files.vertices)

@@ -21,7 +21,7 @@ def run(bench: Bench) -> Iterator[Row]:
     """Propagate labels, several times."""
     files = bench.kronecker()
     ours = bench.ours(files)
-    contest = Contest(range(bench.settings.repeat))
+    contest = Contest(range(bench.settings.turns))
     contest.enter_ours(ours, "cdlp", lambda turn: {"max_iter": ROUNDS})
     rivals = bench.rivals(RIVALS, files)
     contest.enter_rivals(rivals, "communities", lambda turn: {"rounds": ROUNDS})

@@ -20,7 +20,7 @@ def run(bench: Bench) -> Iterator[Row]:
     files = bench.kronecker()
     ours = bench.ours(files)
     for kernel in ("local_clustering", "triangles"):
-        contest = Contest(range(bench.settings.repeat), tolerance=1e-9)
+        contest = Contest(range(bench.settings.turns), tolerance=1e-9)
         contest.enter_ours(ours, kernel, lambda turn: {})
         if kernel == "triangles":
             contest.enter_gap(bench, "tc", files, lambda turn: ())

@@ -14,7 +14,7 @@ RIVALS = ("scipy", "igraph", "networkit")
 def run(bench: Bench) -> Iterator[Row]:
     """Label the components, several times."""
     files = bench.kronecker()
-    contest = Contest(range(bench.settings.repeat))
+    contest = Contest(range(bench.settings.turns))
     ours = bench.ours(files)
     contest.enter_ours(ours, "connected_components", lambda turn: {})
     contest.enter_gap(bench, "cc", files, lambda turn: ())

@@ -16,7 +16,7 @@ def run(bench: Bench) -> Iterator[Row]:
     """Search from the corner, several times."""
     files = bench.grid()
     ours = bench.ours(files)
-    contest = Contest([0] * bench.settings.repeat)
+    contest = Contest([0] * bench.settings.turns)
     contest.enter_ours(ours, "bfs", options)
     contest.enter_gap(bench, "bfs", files, lambda source: ("-r", source))
     contest.enter_rivals(bench.rivals(RIVALS, files), "bfs", options)

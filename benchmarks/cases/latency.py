@@ -40,7 +40,7 @@ def one_form(
 ) -> Iterator[Row]:
     """Time the call, and then the computing of what it returns."""
     ours = bench.ours(files, client)
-    turns = range(CALLS * bench.settings.repeat)
+    turns = range(CALLS * bench.settings.turns)
     result = ours.call("bfs", source=SOURCE)
     calls, computes = Contest(turns), Contest(turns)
     calls.enter(OURS, entrant(lambda: ours.call("bfs", source=SOURCE)))

@@ -57,7 +57,7 @@ def per_round(bench: Bench, files: EdgeFiles, ours: Ours) -> tuple[Row, Row]:
     def figure(trials: Trials) -> float:
         return trials.median / trials.rounds
 
-    contest = Contest(range(bench.settings.repeat), tolerance=1e-3)
+    contest = Contest(range(bench.settings.turns), tolerance=1e-3)
     contest.enter(OURS, lambda turn: a_round_of_some(ours))
     contest.enter(EXACT, lambda turn: one_round(ours))
     contest.enter_gap(bench, "pr", files, lambda turn: ("-i", 100, "-l"), figure)
@@ -70,7 +70,7 @@ def per_round(bench: Bench, files: EdgeFiles, ours: Ours) -> tuple[Row, Row]:
 
 def whole(bench: Bench, files: EdgeFiles, ours: Ours) -> Row:
     """Compare the time to an L1 change below `TOLERANCE`."""
-    contest = Contest(range(bench.settings.repeat), tolerance=1e-3)
+    contest = Contest(range(bench.settings.turns), tolerance=1e-3)
     contest.enter_ours(ours, "pagerank", lambda turn: {"tol": TOLERANCE})
     rivals = dict(bench.rivals(WHOLE_RIVALS, files))
     for name, kernel in (("igraph", "pagerank_whole"), ("*", "pagerank")):

@@ -31,7 +31,7 @@ def run(bench: Bench) -> Iterator[Row]:
         f"grid {side} x {side}": grid(side),
     }
     for name, frame in graphs.items():
-        yield from judge(name, frame, bench.embedded(), min(3, bench.settings.repeat))
+        yield from judge(name, frame, bench.embedded(), min(3, bench.settings.turns))
 
 
 def judge(name: str, frame: pd.DataFrame, client: Client, repeat: int) -> Iterator[Row]:

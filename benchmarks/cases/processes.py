@@ -20,7 +20,7 @@ def run(bench: Bench) -> Iterator[Row]:
         PROCESSES: bench.ours(files, bench.processes()),
         "embedded": bench.ours(files, bench.embedded()),
     }
-    turns = range(bench.settings.repeat)
+    turns = range(bench.settings.turns)
     searches = Contest(files.sources(bench.settings.sources))
     labels, ranks = Contest(turns), Contest(turns)
     for name, ours in sides.items():

@@ -31,7 +31,7 @@ def run(bench: Bench) -> Iterator[Row]:
     """Time a round of each on the same graph."""
     files = bench.kronecker(max(bench.settings.scale - SMALLER, 4), compact=True)
     ours = bench.ours(files)
-    contest = Contest(range(bench.settings.repeat), tolerance=1e-9)
+    contest = Contest(range(bench.settings.turns), tolerance=1e-9)
     contest.enter(OURS, lambda turn: one_round(ours, ROUNDS))
     contest.enter("dask.dataframe recipe", lambda turn: recipe(bench.embedded(), files))
     what = f"{files.name}, median of {len(contest.items)} runs, per round of pagerank"

@@ -19,7 +19,7 @@ def run(bench: Bench) -> Iterator[Row]:
     """Count, and time runs with combining on two threads."""
     leaves = 10**6 if bench.settings.scale >= 20 else 16 << bench.settings.scale
     client = bench.embedded()
-    found = star(client, leaves, turns=bench.settings.repeat).set_index("rhizome_max")
+    found = star(client, leaves, turns=bench.settings.turns).set_index("rhizome_max")
     name = f"star of {leaves:,} leaves"
     notes = found.round(4).to_string().splitlines()
     for what, column, target, unit in (
@@ -58,7 +58,7 @@ def run(bench: Bench) -> Iterator[Row]:
 
 def _seconds(bench: Bench, name: str, leaves: int) -> Iterator[Row]:
     """Time PageRank and label propagation on the star, split and whole, by turns."""
-    turns = TURNS * bench.settings.repeat
+    turns = TURNS * bench.settings.turns
     found = star_seconds(bench.embedded(), leaves, turns)
     for kernel, seconds in found.items():
         theirs, ours = map(statistics.median, seconds.values())

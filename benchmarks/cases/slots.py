@@ -19,7 +19,7 @@ def run(bench: Bench) -> Iterator[Row]:
     files = bench.kronecker(bench.settings.scale + 2)
     several = f"{SLOTS} slots"
     searches = Contest(files.sources(bench.settings.sources))
-    ranks = Contest(range(bench.settings.repeat))
+    ranks = Contest(range(bench.settings.turns))
     for name, slots in ((several, SLOTS), ("1 slot", 1)):
         ours = bench.ours(files, slots=slots)
         searches.enter_ours(ours, "bfs", options, name)

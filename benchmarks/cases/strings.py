@@ -16,7 +16,7 @@ def run(bench: Bench) -> Iterator[Row]:
     declared = (
         {} if files.compact else {"vertices": [f"user-{i}" for i in range(files.vertices)]}
     )
-    contest = Contest(range(bench.settings.repeat))
+    contest = Contest(range(bench.settings.turns))
     contest.enter(OURS, lambda turn: build(files.strings, bench.embedded(), declared))
     rivals = bench.rivals(("scipy",))
     enter_builds(contest, rivals, files.parquet, files.vertices, ", int64 ids")

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import statistics
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
@@ -23,11 +22,13 @@ from distributed import Client, Future, LocalCluster
 from numpy.typing import NDArray
 
 import dgraph as dg
+from benchmarks import command
+from benchmarks.command import Workbench
 from benchmarks.hierarchy.tables import Plot, Table
 from benchmarks.placement.inputs import grid, kronecker
 from dgraph.gnn.measuring import PARTED, Trial, measured
 
-__all__ = ["FIGURES", "Asked", "Bench"]
+__all__ = ["FIGURES", "Bench", "Settings"]
 
 #: Two pairs of linked devices.
 CLIQUES = ((0, 1), (2, 3))
@@ -50,22 +51,24 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the command line says."""
+class Settings(command.Settings):
+    """What the command line says.
+
+    Parameters
+    ----------
+    dimension : int
+        Features of a vertex.
+    batch_size : int
+        Seeds of a batch.
+    """
 
     scale: int = 13
     dimension: int = 100
     batch_size: int = 128
-    turns: int = 3
 
 
-@dataclass
-class Bench:
+class Bench(Workbench[Settings]):
     """What figures share."""
-
-    asked: Asked
-    say: Callable[[str], Any]
-    stack: ExitStack = field(default_factory=ExitStack)
 
     @cached_property
     def client(self) -> Client:
@@ -86,8 +89,8 @@ class Bench:
         """Both graphs, with their training vertices and epochs."""
         self.say("a worker process for the graphs")
         edges = {
-            "kronecker": kronecker(self.asked.scale),
-            "grid": grid(1 << (self.asked.scale // 2)),
+            "kronecker": kronecker(self.settings.scale),
+            "grid": grid(1 << (self.settings.scale // 2)),
         }
         return {name: self._trial(some) for name, some in edges.items()}
 
@@ -96,13 +99,15 @@ class Bench:
         every = vertices(g)
         size = max(int(TRAINED * len(every)), 8)
         training = np.random.default_rng(1).choice(every, size, replace=False)
-        batch_size = self.asked.batch_size
+        batch_size = self.settings.batch_size
         return Trial(g, training, CLIQUES, "hierarchy", FANOUTS, batch_size, 0)
 
     def room(self, trial: Trial, part: float, alpha: float | None = None) -> dg.gnn.Room:
         """Return the cache that has room for the features of this part of all vertices."""
         features = int(part * trial.g.num_vertices)
-        return dg.gnn.Room(4 * self.asked.dimension * features, self.asked.dimension, alpha)
+        return dg.gnn.Room(
+            4 * self.settings.dimension * features, self.settings.dimension, alpha
+        )
 
 
 def vertices(g: dg.Graph) -> Array:
@@ -170,7 +175,7 @@ def layouts(bench: Bench) -> Iterator[Table]:
     for graph, trial in bench.trials.items():
         rows: list[dict[str, Any]] = []
         timed: dict[int, Timed] = {}
-        store = Store(bench.client, vertices(trial.g), bench.asked.dimension)
+        store = Store(bench.client, vertices(trial.g), bench.settings.dimension)
         for part in CACHES:
             room = bench.room(trial, part)
             bench.say(f"{graph}: caches of {part:.2%}, all layouts")
@@ -179,8 +184,10 @@ def layouts(bench: Bench) -> Iterator[Table]:
                 if row["hit_rate"] == row["hit_rate"]:
                     timed[len(rows)] = _device(trial, name, room, store)
                 rows.append({key: _plain(value) for key, value in row.items()})
-        for turn in range(bench.asked.turns):
-            bench.say(f"{graph}: epochs of all layouts, turn {turn + 1} of {bench.asked.turns}")
+        for turn in range(bench.settings.turns):
+            bench.say(
+                f"{graph}: epochs of all layouts, turn {turn + 1} of {bench.settings.turns}"
+            )
             for some in timed.values():
                 some.epoch(trial, store, turn)
         for at, some in timed.items():
@@ -194,7 +201,7 @@ def layouts(bench: Bench) -> Iterator[Table]:
                 "cache: of a device, as features of a part of all vertices; relative: to no "
                 "cache; busiest: lines from",
                 "the home store to one device; epoch_s: of that device, median of "
-                f"{bench.asked.turns} turns; store_s: waited for the store",
+                f"{bench.settings.turns} turns; store_s: waited for the store",
                 "in it, in threads beside the sampler; -: all rows of the graph do not fit",
             ],
             Plot("layout", "relative", "cache"),

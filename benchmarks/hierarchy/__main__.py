@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
-from benchmarks.__main__ import machine
-from benchmarks.command import names_of, numbers, show
+from benchmarks.command import figures_command, numbers
 from benchmarks.hierarchy.baselines import baselines
-from benchmarks.hierarchy.evidence import FIGURES, Asked, Bench
+from benchmarks.hierarchy.evidence import FIGURES, Bench, Settings
 from benchmarks.hierarchy.law import law
 from benchmarks.hierarchy.netlab import VARIABLE, find
 from benchmarks.hierarchy.wall import carriers, links, overlap, topdown, walls
@@ -29,11 +28,7 @@ ALL = FIGURES | {
 }
 
 
-@click.command()
-@click.option("--scale", default=12, show_default=True, help="The targets speak of 18.")
-@click.option(
-    "--only", "names", default="", callback=names_of(ALL), help=f"Of {','.join(ALL)}."
-)
+@figures_command(ALL, Bench, Settings, "The targets speak of 18.")
 @click.option(
     "--slots",
     default="64,256",
@@ -45,28 +40,15 @@ ALL = FIGURES | {
 @click.option("--real", multiple=True, help="A file of edges; default: two of networkx's own.")
 @click.option("--netlab", help=f"The folder of netlab.py. Default: the variable {VARIABLE}.")
 @click.option("--netlab-scale", default=16, show_default=True, help="Of the graph there.")
-@click.option("--turns", default=3, show_default=True, help="Runs behind each wall time.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write CSV, JSON, plots there.")
-def main(
-    scale: int,
-    names: list[str],
-    slots: tuple[int, ...],
-    virtual_scale: int | None,
-    real: tuple[str, ...],
-    netlab: str | None,
-    netlab_scale: int,
-    turns: int,
-    out: Path | None,
-) -> None:
+def main(netlab: str | None, virtual_scale: int | None, **options: Any) -> Settings:
     """Show what the communication hierarchy gains, in tables and plots."""
-    about = machine()
-    click.echo(", ".join(f"{name} {value}" for name, value in about.items()) + "\n")
     found, reason = find(netlab)
-    asked = Asked(
-        scale, slots, virtual_scale or scale, real, found, reason, netlab_scale, turns
+    return Settings(
+        **options,
+        virtual_scale=virtual_scale or options["scale"],
+        netlab=found,
+        reason=reason,
     )
-    bench = Bench(asked, lambda text: click.echo(f"... {text}", err=True))
-    show(ALL, names, bench, out)
 
 
 if __name__ == "__main__":

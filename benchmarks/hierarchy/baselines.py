@@ -117,7 +117,7 @@ class _Way:
 
 def baselines(bench: Bench) -> Iterator[Table]:
     """Hold one strategy for everything beside dgraph's own choice."""
-    edges = dg.generate.kronecker(bench.asked.scale).compute(scheduler="sync")
+    edges = dg.generate.kronecker(bench.settings.scale).compute(scheduler="sync")
     found: dict[tuple[int, str, str], _Way] = {}
     for processes in dict.fromkeys(way[0] for way in WAYS):
         _measure(bench, edges, processes, found)
@@ -133,7 +133,7 @@ def baselines(bench: Bench) -> Iterator[Table]:
         for processes, routing, what in WAYS
     ]
     notes = [
-        f"wall time, median of {bench.asked.turns} turns, of whole calls and of their "
+        f"wall time, median of {bench.settings.turns} turns, of whole calls and of their "
         "supersteps, with 10 rounds of PageRank;",
         "bytes handed over by reference count as well",
     ]
@@ -149,8 +149,8 @@ def _measure(
     bench.say(what)
     routings = [routing for some, routing, _ in WAYS if some == processes]
     with _ring(), _graph(edges, processes) as g:
-        for turn in range(bench.asked.turns + 1):
-            bench.say(f"{what}: turn {turn} of {bench.asked.turns}")
+        for turn in range(bench.settings.turns + 1):
+            bench.say(f"{what}: turn {turn} of {bench.settings.turns}")
             for routing, name in product(routings, ALGORITHMS):
                 taken = _run(g, name, routing, int(edges["source"][0]))
                 way = found.setdefault((processes, routing, name), _Way())

@@ -7,13 +7,14 @@ measured, on the emulated network (:mod:`benchmarks.hierarchy.wall`) and on this
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import dgraph as dg
+from benchmarks import command
+from benchmarks.command import Workbench
 from benchmarks.hierarchy.lab import ALGORITHMS, FIXED, Lab, Setting
 from benchmarks.hierarchy.netlab import Netlab
 from benchmarks.hierarchy.tables import Plot, Table
@@ -22,7 +23,7 @@ from benchmarks.hierarchy.watched import Watched
 from benchmarks.hierarchy.world import World, make_world
 from dgraph.topology import Topology
 
-__all__ = ["FIGURES", "Asked", "Bench", "real_graphs"]
+__all__ = ["FIGURES", "Bench", "Settings", "real_graphs"]
 
 #: The machines for which "auto" is held against the fixed routings.
 SETTINGS = ("far 100", "links", "decade", "cloud")
@@ -35,39 +36,48 @@ FANOUTS = (8, 4)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the command line says."""
+class Settings(command.Settings):
+    """What the command line says.
 
-    scale: int = 12
+    Parameters
+    ----------
+    slots : tuple of int
+        Virtual slots.
+    virtual_scale : int
+        Of the graph on them.
+    real : tuple of str
+        Files of edges; none: two of networkx's own graphs.
+    netlab : Netlab, optional
+        The emulated network; None: `reason` says why there is none.
+    netlab_scale : int
+        Of the graph there.
+    """
+
     slots: tuple[int, ...] = (64, 256)
     virtual_scale: int = 12
     real: tuple[str, ...] = ()
     netlab: Netlab | None = None
     reason: str = ""
     netlab_scale: int = 16
-    turns: int = 3
 
 
 @dataclass
-class Bench:
+class Bench(Workbench[Settings]):
     """What figures share: graphs on virtual slots and their watched runs, each made once."""
 
-    asked: Asked
-    say: Callable[[str], Any]
-    stack: ExitStack = field(default_factory=ExitStack)
     _runs: dict[Any, Watched] = field(default_factory=dict)
 
     @cached_property
     def lab(self) -> Lab:
         """The Kronecker graph on 4 domains of 8 slots."""
-        edges = dg.generate.kronecker(self.asked.scale, weights=True)
+        edges = dg.generate.kronecker(self.settings.scale, weights=True)
         made = Lab(edges, Topology.from_fanouts(FANOUTS), weight="weight")
         return self.stack.enter_context(made)
 
     @cached_property
     def world(self) -> World:
         """The Kronecker graph for thousands of slots."""
-        edges = dg.generate.kronecker(self.asked.virtual_scale).compute(scheduler="sync")
+        edges = dg.generate.kronecker(self.settings.virtual_scale).compute(scheduler="sync")
         return make_world(edges["source"].to_numpy(), edges["target"].to_numpy(), 1)
 
     def watched(
@@ -175,7 +185,7 @@ def scaling(bench: Bench) -> Iterator[Table]:
 def real(bench: Bench) -> Iterator[Table]:
     """Fig. 9: all six algorithms on two real graphs."""
     rows = []
-    for name, edges, options in real_graphs(bench.asked.real):
+    for name, edges, options in real_graphs(bench.settings.real):
         with Lab(edges, Topology.from_fanouts([2, 4]), **options) as lab:
             setting = Setting.of("far 100", lab.topology.height)
             for algorithm in ALGORITHMS:
@@ -279,7 +289,7 @@ def virtual(bench: Bench) -> Iterator[Table]:
     rows = [
         row
         for machine in ("tianhe", "cloud")
-        for slots in bench.asked.slots
+        for slots in bench.settings.slots
         for row in simulations(bench.world, machine, tree_of(machine, slots), 3, say=bench.say)
     ]
     notes = ["simulated; a slot is a machine; 10 rounds of PageRank; computation is left out."]

@@ -40,16 +40,16 @@ Times = dict[tuple[str, str], float]
 def law(bench: Bench) -> Iterator[Table]:
     """Hold the law by which times on many slots are extrapolated against the network."""
     title = "8 slots: extrapolated from 2 and 4 simulated ones, simulated, and seen (s)"
-    netlab = bench.asked.netlab
+    netlab = bench.settings.netlab
     if netlab is None:
-        yield skipped("law", title, bench.asked.reason)
+        yield skipped("law", title, bench.settings.reason)
         return
-    edges = dg.generate.kronecker(bench.asked.netlab_scale, weights=True)
+    edges = dg.generate.kronecker(bench.settings.netlab_scale, weights=True)
     ends = edges.compute(scheduler="sync")
     world = make_world(ends["source"].to_numpy(), ends["target"].to_numpy(), 1)
     tree = Topology.from_fanouts(netlab.fanouts[::-1])
     bench.say(f"the engine alone: {tree.slots} processes on this host")
-    alone = engine(tree, ROUTINGS, bench.asked.turns)
+    alone = engine(tree, ROUTINGS, bench.settings.turns)
     few = {slots: _simulate(bench, world, netlab, slots) for slots in (2, 4, netlab.slots)}
     seen = _see(bench, netlab, int(world.ids[SOURCE]))
     rows: list[dict[str, Any]] = []
@@ -97,8 +97,8 @@ def _see(bench: Bench, netlab: Netlab, source: int) -> Times:
     wanted = {
         "hosts": netlab.hosts,
         "slots": netlab.slots,
-        "scale": bench.asked.netlab_scale,
-        "turns": bench.asked.turns,
+        "scale": bench.settings.netlab_scale,
+        "turns": bench.settings.turns,
         "algorithms": ["bfs", "pagerank"],
         "ways": {name: {"dgraph.routing": name} for name in ROUTINGS},
         "source": source,

@@ -34,10 +34,10 @@ CLOSE = 0.3
 def links(bench: Bench) -> Iterator[Table]:
     """Hold what is simulated beside what is seen on the network, for patterns of traffic."""
     title = "traffic on the emulated network: seen, and simulated"
-    if bench.asked.netlab is None:
-        yield skipped("links", title, bench.asked.reason)
+    if bench.settings.netlab is None:
+        yield skipped("links", title, bench.settings.reason)
         return
-    rows = compare(bench.asked.netlab, bench.asked.turns)
+    rows = compare(bench.settings.netlab, bench.settings.turns)
     least = sum(abs(row["ratio"] - 1) <= CLOSE for row in rows)
     median = sum(abs(row["simulated"] / row["median"] - 1) <= CLOSE for row in rows)
     notes = [
@@ -53,10 +53,10 @@ def walls(bench: Bench) -> Iterator[Table]:
         "wall": "wall time by routing on the emulated network (s)",
         "wall_ablation": "aml, and what each step adds, on the emulated network",
     }
-    netlab = bench.asked.netlab
+    netlab = bench.settings.netlab
     if netlab is None:
         for name, title in titles.items():
-            yield skipped(name, title, bench.asked.reason)
+            yield skipped(name, title, bench.settings.reason)
         return
     ways: dict[str, Any] = {name: {"dgraph.routing": name} for name in ROUTINGS}
     for name in COMPARED:
@@ -69,8 +69,8 @@ def walls(bench: Bench) -> Iterator[Table]:
             {
                 "hosts": netlab.hosts,
                 "slots": netlab.slots,
-                "scale": bench.asked.netlab_scale,
-                "turns": bench.asked.turns,
+                "scale": bench.settings.netlab_scale,
+                "turns": bench.settings.turns,
                 "algorithms": ["bfs", "sssp", "pagerank"],
                 "ways": ways | steps,
             }
@@ -89,17 +89,17 @@ def walls(bench: Bench) -> Iterator[Table]:
 def topdown(bench: Bench) -> Iterator[Table]:
     """Fig. 4, measured: BFS as in the papers, which only goes top-down, beside ours."""
     title = "BFS on two domains of four slots of the emulated network (s)"
-    if bench.asked.netlab is None:
-        yield skipped("topdown", title, bench.asked.reason)
+    if bench.settings.netlab is None:
+        yield skipped("topdown", title, bench.settings.reason)
         return
     netlab = replace(
-        bench.asked.netlab, fanouts=(2, 4), latency=(1e-3, 1e-2), rate=(100e6, 20e6)
+        bench.settings.netlab, fanouts=(2, 4), latency=(1e-3, 1e-2), rate=(100e6, 20e6)
     )
     wanted = {
         "hosts": netlab.hosts,
         "slots": netlab.slots,
-        "scale": bench.asked.netlab_scale,
-        "turns": bench.asked.turns,
+        "scale": bench.settings.netlab_scale,
+        "turns": bench.settings.turns,
         "algorithms": [TOP_DOWN, "bfs"],
         "ways": {name: {"dgraph.routing": name} for name in ROUTINGS},
     }
@@ -111,13 +111,13 @@ def topdown(bench: Bench) -> Iterator[Table]:
 
 def carriers(bench: Bench) -> Iterator[Table]:
     """Time every transport, and see whether "auto" takes the best one."""
-    rows = on_this_host(bench.asked.turns)
+    rows = on_this_host(bench.settings.turns)
     notes = []
-    netlab = bench.asked.netlab
+    netlab = bench.settings.netlab
     if netlab is None:
-        notes.append(f"the network is skipped: {bench.asked.reason}")
+        notes.append(f"the network is skipped: {bench.settings.reason}")
     else:
-        asked = ("carriers", str(bench.asked.turns), str(netlab.slots))
+        asked = ("carriers", str(bench.settings.turns), str(netlab.slots))
         rows += netlab.on_workers("benchmarks.hierarchy.carriers", *asked, say=bench.say)
     worst = max(row["/best"] for row in rows if row["transport"] == "auto")
     notes.insert(0, f"auto takes at most {worst:.2f} of the best transport; target {TIME}")
@@ -127,11 +127,13 @@ def carriers(bench: Bench) -> Iterator[Table]:
 def overlap(bench: Bench) -> Iterator[Table]:
     """Show what it gains to send while a kernel goes on, and dynamic buffers to static ones."""
     title = "a kernel writes 2 MiB for each other slot; two racks of two, 20 MB/s between them"
-    if bench.asked.netlab is None:
-        yield skipped("overlap", title, bench.asked.reason)
+    if bench.settings.netlab is None:
+        yield skipped("overlap", title, bench.settings.reason)
         return
-    netlab = replace(bench.asked.netlab, fanouts=(2, 2), latency=(0.0, 1e-2), rate=(0.0, 20e6))
-    asked = ("overlap", str(bench.asked.turns), str(netlab.slots))
+    netlab = replace(
+        bench.settings.netlab, fanouts=(2, 2), latency=(0.0, 1e-2), rate=(0.0, 20e6)
+    )
+    asked = ("overlap", str(bench.settings.turns), str(netlab.slots))
     rows = netlab.on_workers("benchmarks.hierarchy.carriers", *asked, say=bench.say)
     yield Table("overlap", title, rows)
 

@@ -40,9 +40,9 @@ WITHIN = 2
 def wire(bench: Bench) -> Iterator[Table]:
     """Hold counted bytes beside those on the emulated network."""
     title = f"bytes of {ROUNDS[1] - ROUNDS[0]} rounds of PageRank, counted and on the network"
-    netlab = bench.asked.netlab
+    netlab = bench.settings.netlab
     if netlab is None:
-        yield skipped("wire", title, bench.asked.reason)
+        yield skipped("wire", title, bench.settings.reason)
         return
     rows: list[dict[str, Any]] = []
     for routing in ROUTINGS:
@@ -71,7 +71,7 @@ def _carried(
     wanted = {
         "hosts": netlab.hosts,
         "slots": netlab.slots,
-        "scale": bench.asked.netlab_scale,
+        "scale": bench.settings.netlab_scale,
         "routing": routing,
         "rounds": rounds,
     }

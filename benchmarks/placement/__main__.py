@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
-from benchmarks.__main__ import machine
-from benchmarks.command import names_of, numbers, show
+from benchmarks.command import figures_command, numbers
 from benchmarks.placement.ablation import ablation
 from benchmarks.placement.autos import auto
-from benchmarks.placement.figures import FIGURES, Asked, Bench
+from benchmarks.placement.figures import FIGURES, Bench, Settings
 from benchmarks.placement.quality import quality
 
 __all__ = ["main"]
@@ -18,11 +17,7 @@ __all__ = ["main"]
 ALL = {**FIGURES, "auto": auto, "quality": quality, "ablation": ablation}
 
 
-@click.command()
-@click.option("--scale", default=12, show_default=True, help="Of the graphs.")
-@click.option(
-    "--only", "names", default="", callback=names_of(ALL), help=f"Of {','.join(ALL)}."
-)
+@figures_command(ALL, Bench, Settings, "Of the graphs.")
 @click.option(
     "--slots",
     default="16,64",
@@ -39,24 +34,9 @@ ALL = {**FIGURES, "auto": auto, "quality": quality, "ablation": ablation}
     show_default=True,
     help="Of the grids of quality.",
 )
-@click.option("--turns", default=3, show_default=True, help="Runs behind each measured time.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write CSV, JSON, plots there.")
-def main(
-    scale: int,
-    names: list[str],
-    slots: tuple[int, ...],
-    real: tuple[str, ...],
-    leaves: int,
-    sides: tuple[int, ...],
-    turns: int,
-    out: Path | None,
-) -> None:
+def main(**options: Any) -> Settings:
     """Show what placements and rhizomes gain, in tables and plots."""
-    about = machine()
-    click.echo(", ".join(f"{name} {value}" for name, value in about.items()) + "\n")
-    asked = Asked(scale, slots, real, leaves, turns, sides)
-    bench = Bench(asked, lambda text: click.echo(f"... {text}", err=True))
-    show(ALL, names, bench, out)
+    return Settings(**options)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ CASES = (
 
 def auto(bench: Bench) -> Iterator[Table]:
     """Whether "auto" is ever far behind "degree", and with the build."""
-    side = max(4, round(2 ** (bench.asked.scale / 2)))
+    side = max(4, round(2 ** (bench.settings.scale / 2)))
     number = np.arange(side * side).reshape(side, side)
     strips = {
         "source": np.append(number[:, :-1], number[:-1]),
@@ -157,7 +157,7 @@ def _pairs(
 ) -> Iterator[tuple[list[float], list[float]]]:
     """Yield what "degree" and "auto" took, just after one another, until there is no time."""
     began = perf_counter()
-    for turn in range(PAIRS * bench.asked.turns):
+    for turn in range(PAIRS * bench.settings.turns):
         took: dict[str, list[float]] = {}
         for name in ways if turn % 2 else reversed(ways):
             with bench.lab(edges, case.tree, {"placement": ways[name]}) as lab:

@@ -8,8 +8,7 @@ a described machine, and say so; seconds of builds and of computation are measur
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,8 @@ import pandas as pd
 from distributed import Client
 
 import dgraph as dg
+from benchmarks import command
+from benchmarks.command import Workbench
 from benchmarks.hierarchy.evidence import real_graphs
 from benchmarks.hierarchy.lab import Lab, Setting, in_process
 from benchmarks.hierarchy.tables import Plot, Table
@@ -26,7 +27,7 @@ from benchmarks.placement.inputs import kronecker, planted
 from benchmarks.placement.layouts import layouts
 from dgraph.topology import Topology
 
-__all__ = ["DEEP", "FIGURES", "MACHINE", "OF_BYTES", "TREE", "Asked", "Bench", "measured"]
+__all__ = ["DEEP", "FIGURES", "MACHINE", "OF_BYTES", "TREE", "Bench", "Settings", "measured"]
 
 #: Of the machine on which the traffic is simulated.
 MACHINE = "tianhe"
@@ -46,24 +47,29 @@ OF_BYTES = "of_bytes: the same of bytes alone, which the time tends to where gra
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the command line says."""
+class Settings(command.Settings):
+    """What the command line says.
 
-    scale: int = 12
+    Parameters
+    ----------
+    slots : tuple of int
+        Virtual slots of teps.
+    real : tuple of str
+        Files of edges; none: two of networkx's own graphs.
+    leaves : int
+        Of the star.
+    sides : tuple of int
+        Of the grids of quality.
+    """
+
     slots: tuple[int, ...] = (16, 64)
     real: tuple[str, ...] = ()
     leaves: int = 1 << 16
-    turns: int = 3
     sides: tuple[int, ...] = (300,)
 
 
-@dataclass
-class Bench:
+class Bench(Workbench[Settings]):
     """What figures share."""
-
-    asked: Asked
-    say: Callable[[str], Any]
-    stack: ExitStack = field(default_factory=ExitStack)
 
     @cached_property
     def client(self) -> Client:
@@ -73,12 +79,12 @@ class Bench:
     @cached_property
     def kronecker(self) -> pd.DataFrame:
         """A graph without localities."""
-        return kronecker(self.asked.scale)
+        return kronecker(self.settings.scale)
 
     @cached_property
     def planted(self) -> pd.DataFrame:
         """A graph of four blocks, of about as many vertices as the Kronecker graph has."""
-        return planted(4, max(8, 1 << (self.asked.scale - 3)), NEIGHBOURS, OUTSIDE)
+        return planted(4, max(8, 1 << (self.settings.scale - 3)), NEIGHBOURS, OUTSIDE)
 
     @property
     def graphs(self) -> dict[str, pd.DataFrame]:
@@ -123,7 +129,7 @@ def teps(bench: Bench) -> Iterator[Table]:
     for graph, edges in bench.graphs.items():
         with bench.lab(edges, tree_of(1), {}) as lab:
             source, reached = lab.source, lab.reached  # the same however it is laid out
-        for slots in bench.asked.slots:
+        for slots in bench.settings.slots:
             tree = tree_of(slots)
             setting = Setting.of(MACHINE, tree.height)
             for name, options in layouts(*(FEW if slots > MANY else ())).items():
@@ -158,7 +164,7 @@ def preprocessing(bench: Bench) -> Iterator[Table]:
         bench.say(f"{graph}: preprocessing")
         found = [
             dg.placement.compare(edges, ways, topology=TREE, client=bench.client)
-            for _ in range(bench.asked.turns)
+            for _ in range(bench.settings.turns)
         ]
         for at, name in enumerate(layouts()):
             row = found[0].iloc[at]
@@ -179,9 +185,9 @@ def preprocessing(bench: Bench) -> Iterator[Table]:
                 }
             )
     notes = [
-        f"seconds, the least of {bench.asked.turns} turns (the first one compiles), 16 slots",
-        "on two threads; placing: beside what any build takes; with rhizomes an edge counts "
-        "as cut",
+        f"seconds, the least of {bench.settings.turns} turns (the first one compiles), 16 "
+        "slots on two threads;",
+        "placing: beside what any build takes; with rhizomes an edge counts as cut",
         "where its part and its other end are apart, not for what the parts tell each other",
     ]
     plot = Plot("placement", "build", "graph")
@@ -191,7 +197,7 @@ def preprocessing(bench: Bench) -> Iterator[Table]:
 def real(bench: Bench) -> Iterator[Table]:
     """YH-Light, Fig. 5: two real graphs."""
     try:
-        graphs = list(real_graphs(bench.asked.real))
+        graphs = list(real_graphs(bench.settings.real))
     except ImportError:
         yield Table("yh5_real", "skipped: name files with --real, or install networkx")
         return
@@ -239,9 +245,9 @@ def _answers(lab: Lab, client: Client) -> list[pd.DataFrame]:
 
 def star(bench: Bench) -> Iterator[Table]:
     """Show the star: what rhizomes are for."""
-    leaves = bench.asked.leaves
+    leaves = bench.settings.leaves
     bench.say(f"star of {leaves:,} leaves")
-    found = rhizomes.star(bench.client, leaves, turns=bench.asked.turns)
+    found = rhizomes.star(bench.client, leaves, turns=bench.settings.turns)
     title = f"star of {leaves:,} leaves on 16 slots"
     notes = [
         "messages are counted; seconds are measured on one thread, one slot after the other:",
@@ -249,8 +255,8 @@ def star(bench: Bench) -> Iterator[Table]:
     ]
     rows: Any = found.to_dict("records")
     yield Table("star", title, rows, notes)
-    walls = rhizomes.star_walls(bench.client, leaves, bench.asked.turns)
-    notes = [f"wall time of 10 rounds on 2 threads, median of {bench.asked.turns} turns"]
+    walls = rhizomes.star_walls(bench.client, leaves, bench.settings.turns)
+    notes = [f"wall time of 10 rounds on 2 threads, median of {bench.settings.turns} turns"]
     yield Table("star_wall", "the star on 2 slots: rhizome_max 1 and 2", walls, notes)
 
 

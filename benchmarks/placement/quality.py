@@ -23,10 +23,10 @@ WAYS = ("degree", "metis", "hierarchy")
 
 def quality(bench: Bench) -> Iterator[Table]:
     """Hold "hierarchy" against METIS, hash and "degree" on graphs that have localities."""
-    graphs: dict[str, Any] = {"planted": planted(4, 1 << (bench.asked.scale - 2), 16, 0.05)}
-    graphs |= {f"grid {side}": grid(side) for side in bench.asked.sides}
+    graphs: dict[str, Any] = {"planted": planted(4, 1 << (bench.settings.scale - 2), 16, 0.05)}
+    graphs |= {f"grid {side}": grid(side) for side in bench.settings.sides}
     try:
-        graphs |= {name: edges for name, edges, _ in real_graphs(bench.asked.real)}
+        graphs |= {name: edges for name, edges, _ in real_graphs(bench.settings.real)}
     except ImportError:
         bench.say("no real graphs: name files with --real, or install networkx")
     rows = [_beside(bench, name, edges) for name, edges in graphs.items()]
@@ -34,7 +34,7 @@ def quality(bench: Bench) -> Iterator[Table]:
         "4 domains of 4 slots; cut: edges between domains; fullest: the most vertices that a",
         "slot has, and most: what 1.1 times the mean allows, at least the mean rounded up;",
         "seconds of placing, beside what any build takes: medians of "
-        f"{bench.asked.turns} turns;",
+        f"{bench.settings.turns} turns;",
         "/metis, /hash, /build: over METIS's, over hash's, over a whole build with degree.",
     ]
     yield Table("quality", "hierarchy beside METIS, hash and degree", rows, notes)
@@ -46,7 +46,7 @@ def _beside(bench: Bench, name: str, edges: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"topology": TREE, "client": bench.client}
     ways = list(layouts(*WAYS))
     base = dg.placement.compare(edges, ["hash"], **options)
-    turns = [dg.placement.compare(edges, ways, **options) for _ in range(bench.asked.turns)]
+    turns = [dg.placement.compare(edges, ways, **options) for _ in range(bench.settings.turns)]
     found = pd.concat(turns).groupby("placement", sort=False)
     first = found.first()
 
