@@ -29,7 +29,7 @@ from dgraph.topology import Topology
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
 
-__all__ = ["Graph", "check_graph", "check_undirected", "run_algorithm"]
+__all__ = ["Graph", "check_graph", "check_undirected", "home_of", "run_algorithm"]
 
 
 class Graph:
@@ -321,6 +321,11 @@ dgraph.from_edges first
     raise OptionTypeError(
         f"expected a graph of dgraph, got {'a ' * bool(known)}{known}{kind.__name__}: {remedy}"
     )
+
+
+def home_of(g: Graph) -> Home:
+    """Return where a graph lies, for what runs slot programs on it beside the algorithms."""
+    return g._home
 
 
 def check_undirected(g: Any, what: str) -> None:

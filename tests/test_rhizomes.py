@@ -237,9 +237,9 @@ def test_to_finish_a_round_of_a_star_is_a_tiny_superstep() -> None:
     announced: list[list[Any]] = [[] for _ in split]
 
     class Watched(Context):
-        async def _exchange(self, frames: Any, *more: Any, **named: Any) -> Any:
+        async def exchange(self, frames: Any, *more: Any, **named: Any) -> Any:
             announced[self.slot].append(named.get("work", more[2] if len(more) > 2 else None))
-            return await super()._exchange(frames, *more, **named)
+            return await super().exchange(frames, *more, **named)
 
     async def watched(ctx: Context, shard: Shard) -> None:
         await pagerank_slot(Watched(ctx.slot, ctx.slots), shard, max_iter=3, tol=None)
@@ -260,9 +260,9 @@ def _received(program: Program, shards: list[Shard]) -> int:
     most = 0
 
     class Watched(Context):
-        async def _exchange(self, *args: Any, **kwargs: Any) -> Any:
+        async def exchange(self, *args: Any, **kwargs: Any) -> Any:
             nonlocal most
-            came = await super()._exchange(*args, **kwargs)
+            came = await super().exchange(*args, **kwargs)
             most = max(most, sum(frame.count for frame in came))
             return came
 

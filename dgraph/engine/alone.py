@@ -40,7 +40,7 @@ class Alone(Context):
         super().__init__(ctx.slot, ctx.slots)
         self.notes = ctx.notes
 
-    async def _exchange(
+    async def exchange(
         self,
         frames: Sequence[Frame],
         vote: Any = None,
@@ -48,6 +48,7 @@ class Alone(Context):
         work: int | None = None,
         inner: Inner | None = None,
     ) -> list[Frame]:
+        """Drop the frames; the total of the votes is the slot's own."""
         self.vote = self.ballot(vote)
         self._turn ^= 1
         return []

@@ -83,7 +83,7 @@ async def exchange_changes(
             )
             frames.append(Frame(ctx.slot, peer, columns, places.size + marked.size))
     told = [_NOTHING]
-    for frame in await ctx._exchange(frames, vote, "sum", work):
+    for frame in await ctx.exchange(frames, vote, "sum", work):
         places, *news, marked = frame.columns
         group = int(shard.group_size[frame.source])
         proxies = _decode(places, group) + np.int32(shard.group_start[frame.source])

@@ -99,7 +99,7 @@ class Context:
         self._borrowed: list[tuple[Scratch, Array]] = []
         self._buffers: dict[Any, Array] = {}
 
-    async def _exchange(
+    async def exchange(
         self,
         frames: Sequence[Frame],
         vote: Any = None,
@@ -107,6 +107,15 @@ class Context:
         work: int | None = None,
         inner: Inner | None = None,
     ) -> list[Frame]:
+        """Send frames and return what came, by source: the superstep under all the others.
+
+        Parameters
+        ----------
+        frames : sequence of Frame
+            At most one to each other slot.
+        vote, op, work, inner
+            See :meth:`allreduce`; the total is in :attr:`vote`.
+        """
         if self._router is not None:
             return await self.over_gateways(
                 self._router.frames(frames, self.ballot(vote), op, work)
@@ -172,7 +181,7 @@ class Context:
     async def show(self, what: T) -> list[T]:
         """Show something to the `companions`, and return what all have shown."""
         self._shown = what
-        await self._exchange((), work=0)
+        await self.exchange((), work=0)
         return [other._shown for other in self.companions]
 
     async def allreduce(
@@ -194,7 +203,7 @@ class Context:
         inner : Inner, optional
             Supersteps that this slot has done for all its companions.
         """
-        await self._exchange((), values, op, work, inner)
+        await self.exchange((), values, op, work, inner)
         return self.vote
 
     async def alltoall(
@@ -218,7 +227,7 @@ class Context:
             if some is not None and target != self.slot
         ]
         came: list[Columns | None] = [None] * self.slots
-        for frame in await self._exchange(frames, vote, "sum", work):
+        for frame in await self.exchange(frames, vote, "sum", work):
             came[frame.source] = frame.columns
         came[self.slot] = columns[self.slot]
         return came
@@ -272,7 +281,7 @@ class Context:
                 sent = gateways.reduce(shard, vertices, values, combine, ballot, work)
                 return await self.over_gateways(sent)
         frames = self._direct().to_owners(shard, vertices, values)
-        came = await self._exchange(frames, vote, "sum", work)
+        came = await self.exchange(frames, vote, "sum", work)
         found = [masters_of(shard, frame) for frame in came]
         if len(came) == 1:
             return found[0], came[0].columns[-1]
@@ -317,7 +326,7 @@ class Context:
                 frames.append(Frame(self.slot, peer, (column,), shared.size))
                 if prefix < 0:
                     await self._send_early(frames[-1], gather(values, shared, column))
-        for frame in await self._exchange(frames, vote, "sum", work):
+        for frame in await self.exchange(frames, vote, "sum", work):
             start = shard.group_start[frame.source]
             values[start : start + frame.columns[0].size] = frame.columns[0]
 
@@ -354,7 +363,7 @@ class Context:
         for peer, shared in enumerate(shard.shared):
             if shared.size:
                 frames += direct.bits_to(shard, bits, peer)
-        came = await self._exchange(frames, vote, "sum", work)
+        came = await self.exchange(frames, vote, "sum", work)
         bits[words(shard.masters) :] = 0
         for frame in came:
             take_bits(shard, bits, frame)

@@ -26,8 +26,8 @@ from distributed.comm.core import Comm
 from distributed.protocol.serialize import to_serialize
 
 from dgraph.engine.compiling import COMPILATIONS
+from dgraph.engine.holdings import Holdings
 from dgraph.engine.records import Recorder
-from dgraph.engine.store import Store
 from dgraph.errors import GraphLostError, RunAbortedError
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import ACCEPTED, LATER, REFUSED, Inbox, serve
@@ -103,11 +103,11 @@ class Plugin(WorkerPlugin):
 
     Attributes
     ----------
-    shards : Store
+    shards : Holdings
         Shards by (graph, slot).
-    chunks : Store
+    chunks : Holdings
         EdgeChunks by (graph, partition), only while the graph is built.
-    outputs : Store
+    outputs : Holdings
         DataFrames by (run, slot), until they were taken as results.
     seats : dict
         ``{run: Seat}``, while the run goes on.
@@ -120,7 +120,11 @@ class Plugin(WorkerPlugin):
         """Attach to a worker: called by Dask, on the worker's event loop."""
         self.worker = worker
         self.loop = asyncio.get_running_loop()
-        self.shards, self.chunks, self.outputs = self._stores = Store(), Store(), Store()
+        self.shards, self.chunks, self.outputs = self._holdings = (
+            Holdings(),
+            Holdings(),
+            Holdings(),
+        )
         _profile_without_gc(worker)
         self.seats: dict[str, Seat] = {}
         self._leaving: dict[Any, asyncio.Task[None]] = {}
@@ -143,8 +147,8 @@ class Plugin(WorkerPlugin):
             seat.abort(f"worker {worker.address_safe} is closing")
         for leaving in self._leaving.values():
             leaving.cancel()
-        for store in self._stores:
-            store.clear()
+        for some in self._holdings:
+            some.clear()
         self._door.close()
 
     @property

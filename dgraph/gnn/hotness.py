@@ -26,7 +26,7 @@ from dgraph.errors import OptionError
 from dgraph.gnn.sampling import FANOUTS, as_seeds
 from dgraph.gnn.tablets import Batches
 from dgraph.gnn.walking import Seeds, walk
-from dgraph.graph import Graph, check_graph
+from dgraph.graph import Graph, check_graph, home_of
 from dgraph.shard import Shard
 
 __all__ = ["BOUNDS", "EDGE", "LINE", "Hotness", "presample"]
@@ -123,7 +123,7 @@ def presample(
     flat = [batch for some in batches for batch in some]
     device = np.repeat(np.arange(len(batches)), [len(some) for some in batches])
     seeds = as_seeds(g, flat, fanouts, None, seed)
-    home = g._home
+    home = home_of(g)
 
     async def count() -> Hotness:
         record, parts = await home.run("presample", _count_slot, seeds, device, len(batches))

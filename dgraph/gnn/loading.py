@@ -35,7 +35,7 @@ from dgraph.gnn.sampling import (
     as_seeds,
     sample_batches,
 )
-from dgraph.graph import Graph, check_graph
+from dgraph.graph import Graph, check_graph, home_of
 
 __all__ = ["NeighborLoader"]
 
@@ -50,8 +50,13 @@ class NeighborLoader:
     g : Graph
     seeds : list, array or Series of vertices
         Such as the tablet of a device, `Tablets.of_device`. One named twice counts once.
-    fanouts, seed, direction
+    fanouts, seed
         As in `dgraph.gnn.sample_neighbors`.
+    direction : {"in", "out"}
+        Whose features a vertex gathers: those at the sources of edges that lead to it, or at
+        the targets of edges that leave it. Either way a batch has the neighbour in `row` and
+        the vertex for which it was drawn in `col`, so that models need no other setting; with
+        "out" edges of a batch run against those of the graph.
     batch_size : int
         Seeds of a batch; the last has fewer.
     features : DataFrame or function, optional
@@ -102,7 +107,7 @@ class NeighborLoader:
         direction: str = "in",
     ) -> None:
         check_graph(g)
-        if g._home.client.asynchronous:
+        if home_of(g).client.asynchronous:
             raise OptionError(
                 "expected a graph of a client that waits, got an asynchronous one; await "
                 "sample_neighbors instead"
@@ -118,7 +123,7 @@ class NeighborLoader:
         self._shuffle = flag("shuffle", shuffle)
         self._seed = integer("seed", seed, 0)
         self._ahead = integer("ahead", ahead, 0)
-        g._home.check()
+        home_of(g).check()
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""

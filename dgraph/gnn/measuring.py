@@ -16,7 +16,7 @@ from dgraph.gnn.hotness import LINE, Hotness, presample
 from dgraph.gnn.layouts import LAYOUTS, Held, Room, fit, lay_out
 from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS, as_fanouts
 from dgraph.gnn.tablets import Tablets, as_cliques, make_tablets
-from dgraph.graph import Graph, check_graph
+from dgraph.graph import Graph, check_graph, home_of
 from dgraph.topology import Topology
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def compare(
     for name in layouts:
         choice("layouts", name, LAYOUTS)
     room = Room(integer("budget", budget, 0), integer("dimension", dimension, 1), alpha, policy)
-    if g._home.client.asynchronous:
+    if home_of(g).client.asynchronous:
         raise OptionError(
             "expected a client that waits, got an asynchronous one; use presample"
         )

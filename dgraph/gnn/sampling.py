@@ -15,7 +15,7 @@ from dgraph.engine.context import Context
 from dgraph.engine.translate import ids_of_locals
 from dgraph.errors import OptionError, OptionTypeError
 from dgraph.gnn.walking import Seeds, walk
-from dgraph.graph import Graph, check_graph
+from dgraph.graph import Graph, check_graph, home_of
 from dgraph.home import Home
 from dgraph.results import VERTEX, frame_of, meta_of
 from dgraph.shard import Shard
@@ -98,7 +98,7 @@ def sample_neighbors(
     check_graph(g)
     outward = as_outward(direction)
     where = replace(as_seeds(g, seeds, fanouts, batch_size, seed), outward=outward)
-    home, meta = g._home, meta_of(g.id_dtype, COLUMNS)
+    home, meta = home_of(g), meta_of(g.id_dtype, COLUMNS)
 
     async def run() -> DataFrame:
         return frame_of(await _sample(home, where), meta, "sample_neighbors")
@@ -110,7 +110,7 @@ def sample_neighbors(
 
 def sample_batches(g: Graph, seeds: Seeds) -> pd.DataFrame:
     """Return on the client what is drawn from seeds whose batches are numbered already."""
-    home = g._home
+    home = home_of(g)
 
     async def run() -> pd.DataFrame:
         # without a task graph, which takes as long as to sample a small batch

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dgraph.arguments import as_list, choice, integer
 from dgraph.errors import OptionError, VertexNotFoundError
-from dgraph.graph import Graph, check_graph
+from dgraph.graph import Graph, check_graph, home_of
 from dgraph.placement.assign import assign
 from dgraph.topology import Topology
 
@@ -185,7 +185,7 @@ def _parts(g: Graph, ranked: Array, count: int, placement: Any) -> NDArray[np.in
     """Return the part of each training vertex."""
     if count == 1:
         return np.zeros(len(ranked), np.int64)
-    client = g._home.client
+    client = home_of(g).client
     options: dict[str, Any] = {"slots": count, "directed": g.directed, "client": client}
     placed = assign(g.edges(), placement, vertices=g.vertices(), **options)
     owner = _computed(g, placed).set_index("vertex")["slot"]
@@ -193,7 +193,7 @@ def _parts(g: Graph, ranked: Array, count: int, placement: Any) -> NDArray[np.in
 
 
 def _computed(g: Graph, frame: Any) -> pd.DataFrame:
-    found: pd.DataFrame = g._home.client.compute(frame, sync=True)
+    found: pd.DataFrame = home_of(g).client.compute(frame, sync=True)
     return found
 
 

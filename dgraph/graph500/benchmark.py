@@ -20,7 +20,7 @@ from dgraph.clients import call, find_client
 from dgraph.create import from_edges
 from dgraph.engine.discovery import Given
 from dgraph.errors import OptionError
-from dgraph.graph import Graph
+from dgraph.graph import Graph, home_of
 from dgraph.graph500.edges import EdgeList, prepare
 from dgraph.graph500.keys import draw_keys
 from dgraph.graph500.report import Report, Search
@@ -138,7 +138,7 @@ class _Benchmark:
     async def report(self, roots: int, construction_seconds: float) -> Report:
         """Run kernels 2 and 3 and report on all."""
         graph, listed = self.graph, self.listed
-        generation = await graph._home.ask("edge list", prepare, listed)
+        generation = await home_of(graph).ask("edge list", prepare, listed)
         keys = await draw_keys(graph, roots, listed.seed)
         if not keys:
             raise OptionError(
@@ -160,7 +160,7 @@ class _Benchmark:
             construction_seconds=construction_seconds + prepared,
             bfs=searches,
             sssp=shortest,
-            peak_memory=await _peak_memory(graph._home.client),
+            peak_memory=await _peak_memory(home_of(graph).client),
         )
 
     async def _searches(

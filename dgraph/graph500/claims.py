@@ -30,7 +30,7 @@ from dgraph.engine.context import Context
 from dgraph.engine.launch import launch, make_spec
 from dgraph.engine.plugin import find_plugin
 from dgraph.errors import GraphLostError, OptionError, VertexNotFoundError
-from dgraph.graph import Graph
+from dgraph.graph import Graph, home_of
 from dgraph.graph500.places import NO_VERTEX, by_owner, placed_of
 from dgraph.home import Home
 from dgraph.shard import Shard
@@ -81,7 +81,7 @@ async def examine(
     program : coroutine function
         Called on every slot as ``program(ctx, [claim], *arguments)``.
     """
-    home: Home = g._home
+    home: Home = home_of(g)
     home.check()
     claim = f"claim-{uuid.uuid4().hex}"
     parts = await _partitions(home, result)

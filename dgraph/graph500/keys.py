@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dgraph.arguments import integer
 from dgraph.clients import call
 from dgraph.engine.context import Context
-from dgraph.graph import Graph, check_graph
+from dgraph.graph import Graph, check_graph, home_of
 from dgraph.shard import Shard
 from dgraph.vertices.hash import hash_ints
 
@@ -51,12 +51,12 @@ def search_keys(g: Graph, k: int = 64, seed: int = 1) -> Any:
     """
     check_graph(g)
     number, start = integer("k", k, 1), integer("seed", seed)
-    return call(g._home.client, draw_keys, g, number, start)
+    return call(home_of(g).client, draw_keys, g, number, start)
 
 
 async def draw_keys(g: Graph, k: int, seed: int) -> list[Any]:
     """Draw search keys on the loop of the graph's client."""
-    drawn = await g._home.ask("search keys", _draw_slot, k, seed)
+    drawn = await home_of(g).ask("search keys", _draw_slot, k, seed)
     first = sorted(pair for pairs in drawn for pair in pairs)[:k]
     return [vertex for _, vertex in first]
 

@@ -14,7 +14,7 @@ from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.errors import OptionError
-from dgraph.graph import Graph, check_graph
+from dgraph.graph import Graph, check_graph, home_of
 from dgraph.graph500.claims import NOTHING, Claim, check_columns, examine, lay_out
 from dgraph.graph500.edges import EdgeList, edges_of
 from dgraph.graph500.places import NO_VERTEX, ids_of_placed
@@ -147,7 +147,7 @@ def validate_bfs(g: Graph, source: Any, result: Any) -> Any:
     """
     check_graph(g)
     check_columns(result, ["vertex", "predecessor"])
-    return call(g._home.client, validate_tree, g, source, result, "bfs")
+    return call(home_of(g).client, validate_tree, g, source, result, "bfs")
 
 
 def validate_sssp(g: Graph, source: Any, result: Any) -> Any:
@@ -181,7 +181,7 @@ def validate_sssp(g: Graph, source: Any, result: Any) -> Any:
     """
     check_graph(g)
     check_columns(result, ["vertex", "distance", "predecessor"])
-    return call(g._home.client, validate_tree, g, source, result, "sssp")
+    return call(home_of(g).client, validate_tree, g, source, result, "sssp")
 
 
 def traversed_edges(g: Graph, result: Any) -> Any:
@@ -209,7 +209,7 @@ def traversed_edges(g: Graph, result: Any) -> Any:
     """
     check_graph(g)
     check_columns(result, ["vertex", "predecessor"])
-    return call(g._home.client, count_edges, g, result)
+    return call(home_of(g).client, count_edges, g, result)
 
 
 async def validate_tree(

@@ -5,23 +5,23 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-__all__ = ["Name", "Store"]
+__all__ = ["Holdings", "Name"]
 
 #: The graph or run that something belongs to, and which of its slots or partitions it is.
 Name = tuple[str, int]
 
 
-class Store:
+class Holdings:
     """Values under names; each belongs to a task and goes when the task's result does.
 
     Examples
     --------
-    >>> store = Store()
-    >>> store.keep("task-1", ("graph", 0), "a shard")
-    >>> store.get(("graph", 0))
+    >>> held = Holdings()
+    >>> held.keep("task-1", ("graph", 0), "a shard")
+    >>> held.get(("graph", 0))
     'a shard'
-    >>> store.release("task-1")
-    >>> len(store)
+    >>> held.release("task-1")
+    >>> len(held)
     0
     """
 
