@@ -120,11 +120,7 @@ class Plugin(WorkerPlugin):
         """Attach to a worker: called by Dask, on the worker's event loop."""
         self.worker = worker
         self.loop = asyncio.get_running_loop()
-        self.shards, self.chunks, self.outputs = self._holdings = (
-            Holdings(),
-            Holdings(),
-            Holdings(),
-        )
+        self.shards, self.chunks, self.outputs = Holdings(), Holdings(), Holdings()
         _profile_without_gc(worker)
         self.seats: dict[str, Seat] = {}
         self._leaving: dict[Any, asyncio.Task[None]] = {}
@@ -147,7 +143,7 @@ class Plugin(WorkerPlugin):
             seat.abort(f"worker {worker.address_safe} is closing")
         for leaving in self._leaving.values():
             leaving.cancel()
-        for some in self._holdings:
+        for some in (self.shards, self.chunks, self.outputs):
             some.clear()
         self._door.close()
 

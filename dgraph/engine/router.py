@@ -52,6 +52,9 @@ NO_VALUES = np.zeros(0, np.int8)
 #: A superstep may have this part of the messages of the one before.
 FADE = 4
 
+#: Bytes that say which vertex a message is about; of a value that is not known better.
+NUMBER, VALUE = 4.0, 8.0
+
 #: Whether a kind of superstep goes the ways of its routing backwards; None: both at once.
 _BACKWARDS = {"reduce": False, "multicast": True, "changes": None}
 
@@ -127,20 +130,11 @@ class Router:
             return await self._direct(frames, ballot, op, work, kind, sent)
         kind = "frames" if op == "sum" else "votes"
         messages = self._figure("frames") if kind == "frames" else self.network.slots**2
-        name = self.network.choose(kind, False, messages, 12.0, 0)
+        name = self.network.choose(kind, False, messages, NUMBER + VALUE, 0)
         if name == "direct":
             return await self._direct(frames, ballot, op, work, kind, sent)
         ballot = self._with_figure(ballot, kind, sent)
-        trip = Trip(
-            self.network,
-            self.stage,
-            name,
-            False,
-            ballot,
-            op,
-            work,
-            self._straight.frames(frames),
-        )
+        trip = self._trip(name, False, ballot, work, self._straight.frames(frames), op)
         held, arrived = list(frames), []
         for hop in trip.hops:
             out, stay = self._sort(held, hop.stage, trip)
@@ -173,7 +167,7 @@ class Router:
         told, values = merge(vertices, values, combiner, shard.size)
         held = [Parts(numbers.placed[told - np.int32(shard.masters)], values)]
         before = self._straight.parts(held[0].numbers, bases, values.dtype.itemsize)
-        trip = Trip(self.network, self.stage, name, False, ballot, "sum", work, before)
+        trip = self._trip(name, False, ballot, work, before)
         for hop in trip.hops:
             parts = merged(held, combiner, int(bases[-1]))
             frames, stay = self._send(parts, bases, hop.stage, trip)
@@ -255,7 +249,7 @@ class Router:
         before = self._straight.changed(shard, changed, width)
         before += self._straight.parts(marked, bases, 0)
         ballot = self._with_figure(ballot, "changes", int(before[1].sum()))
-        trip = Trip(self.network, self.stage, name, None, ballot, "sum", work, before)
+        trip = self._trip(name, None, ballot, work, before)
         held = {self.slot: News(changed, tuple(some[changed] for some in values))}
         waiting = [Parts(marked, marked)]
         for hop in trip.hops:
@@ -279,6 +273,18 @@ class Router:
         return learn(shard, ways, held, values)
 
     # Stages
+
+    def _trip(
+        self,
+        name: str,
+        backwards: bool | None,
+        ballot: Votes,
+        work: int | None,
+        before: Votes,
+        op: str = "sum",
+    ) -> Trip:
+        """Begin a superstep over a routing; see :class:`Trip`."""
+        return Trip(self.network, self.stage, name, backwards, ballot, op, work, before)
 
     async def _direct(
         self,
@@ -340,8 +346,7 @@ class Router:
         name = await self._choose("multicast", shard, 1 / 8 if width is None else width)
         ways = await self._agreement.ways(shard, name)
         self._parity ^= 1
-        before = self._straight.shared(shard, width)
-        return Trip(self.network, self.stage, name, True, ballot, "sum", work, before), ways
+        return self._trip(name, True, ballot, work, self._straight.shared(shard, width)), ways
 
     def _buffer(self, name: Any, length: int, dtype: Any) -> Array:
         """Return a buffer to send; what was sent in the superstep before stays as it is."""
@@ -360,7 +365,7 @@ class Router:
         if kind in _WITHOUT_FIGURE:
             messages = numbers.total
         else:
-            messages, width = self._figure(kind), 4.0 + width
+            messages, width = self._figure(kind), NUMBER + width
         return self.network.choose(kind, backwards, messages, width, int(numbers.bases[-1]))
 
     def _figure(self, kind: str) -> int:
