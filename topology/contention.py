@@ -36,23 +36,31 @@ def contention(
     Parameters
     ----------
     topology : Topology
+        Whose leaves are the slots of the traffic.
     stages : iterable of Traffic, or Traffic
         One after the other.
     machine : Machine, CostModel or str
-        Or the name of a preset of `Machine`.
+        Of which only the seconds per byte of links count: a machine, the costs of frames and
+        bytes, or the name of a preset of `Machine`.
 
     Returns
     -------
     pandas DataFrame
-        A row for each stage and link, idle links too: stage, from 0 on; level, of the domain to
-        which the link leads up; domain, its number in the level below; direction, "up" or
-        "down"; frames; bytes; busy: seconds in which something passes; waited: seconds for
-        which frames waited, all together. Both are simulated.
+        A row for each stage and link, idle links too:
+
+        - stage: int64, from 0 on
+        - level: int64, from 1 on, of the domain to which the link leads up
+        - domain: int64, the number of the domain below the link, among those of level - 1
+        - direction: "up" or "down"
+        - frames, bytes: int64, what passes
+        - busy: float64, seconds in which something passes; simulated
+        - waited: float64, seconds that frames stood in line, summed over them; simulated
 
     Raises
     ------
     OptionError
-        If the machine has too few levels, or a slot is not in the topology.
+        If the machine has fewer levels than the topology, a slot is not in the topology, or a
+        stage is no Traffic.
 
     Examples
     --------

@@ -195,13 +195,14 @@ class Bottleneck:
     Parameters
     ----------
     kind : {"up", "down", "sends", "receives", "nothing"}
-        A link of a domain, or a slot.
+        "up", "down": the link of a domain, and in which direction it is crossed; "sends",
+        "receives": a slot; "nothing": nothing moves in the stage.
     level : int
-        Of the domain that the link leads to; 0 for a slot.
+        From 1 on: of the domain to which the link leads up; 0 for a slot.
     number : int
-        Of the domain in the level below, or the slot.
+        Of the domain below the link, among those of level - 1; or of the slot.
     seconds : float
-        For how long it was busy.
+        For how long it was busy, without latency; simulated.
     """
 
     kind: str
@@ -245,18 +246,30 @@ def simulate(
 ) -> Simulated:
     """Return the time that stages of traffic take on a machine.
 
+    A stage takes as long as its busiest link or slot, plus the latency of the highest level
+    that something of it crosses; stages add up. See :mod:`dgraph.topology.simulate` for what
+    that leaves out.
+
     Parameters
     ----------
     topology : Topology
+        Whose leaves are the slots of the traffic.
     stages : iterable of Traffic, or Traffic
         One after the other, as a routing makes them; a superstep is one or more.
     machine : Machine, CostModel or str
-        Or the name of a preset of `Machine`.
+        What links and slots can do at each level of the topology: a machine, the costs of
+        frames and bytes, or the name of a preset of `Machine`.
+
+    Returns
+    -------
+    Simulated
+        Seconds in all and of each stage, and what each stage had to wait for.
 
     Raises
     ------
     OptionError
-        If the machine has too few levels, or a slot is not in the topology.
+        If the machine has fewer levels than the topology, a slot is not in the topology, or a
+        stage is no Traffic.
 
     Examples
     --------
