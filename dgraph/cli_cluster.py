@@ -26,7 +26,22 @@ CLUSTER_OPTIONS = (
 def cluster_client(
     workers: int | None, threads: int | None, scheduler: str | None
 ) -> Iterator[Any]:
-    """Yield a client of the cluster that the options name, closed afterwards."""
+    """Yield a client of the cluster that the options name, closed afterwards.
+
+    Parameters
+    ----------
+    workers : int or None
+        Worker processes to start; None: slots are threads of this process.
+    threads : int or None
+        Of each worker; None: one, and all cores if there are no worker processes.
+    scheduler : str or None
+        The address of a running cluster to join instead.
+
+    Raises
+    ------
+    click.UsageError
+        If two of them, or ``--mpi`` and one, exclude each other, or the address is none.
+    """
     from distributed import Client
 
     if click.get_current_context().find_root().params["mpi"]:

@@ -21,6 +21,16 @@ class Job:
     ----------
     edges : str
         A path.
+    directed, weight, source_column, target_column, duplicates, self_loops, nulls
+        As `dgraph.from_edges` has them; weight "true": the third column, or the format's own.
+    input_format, sep, header
+        As `dgraph.read_edges` has them.
+    placement, rhizome_max, rhizome_allocation
+        As `dgraph.from_edges` has them; placement by name.
+    out, format : str
+        See :func:`dgraph.output.write_frame`; no `out`: to standard output.
+    workers, threads, scheduler
+        See :func:`dgraph.cli_cluster.cluster_client`.
     stated : Properties
         What properties of LDBC's beside the edges say: it holds where the user says nothing.
     """

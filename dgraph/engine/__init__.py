@@ -8,7 +8,7 @@ The way of a run::
     spec        what a run is: all that a worker is sent
     vigil       wait, look after lost workers, end what has to end; compiling: tell of it
     plugin      on a worker: holds shards (holdings), answers the client
-    gang        in the pinned task: joins the other workers, hosts this worker's slots
+    gang        in the pinned task: hosts this worker's slots (joining: connects the others)
     carriers    which transport leads to whom; buffering: how large its buffers are
     failure     who noticed what, and the one error that the user sees
     records     frames, messages, bytes and seconds of every superstep (tallies: of buffers)

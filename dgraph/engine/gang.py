@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import time
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from distributed import Status, secede
-from distributed.comm.core import Comm
 
 from dgraph.engine.buffering import find_cap, make_plans
-from dgraph.engine.carriers import choose_carriers
 from dgraph.engine.context import Context
 from dgraph.engine.failure import Watch, pack_error
+from dgraph.engine.joining import Joining, Peers, run_number
 from dgraph.engine.network import Network, find_network
 from dgraph.engine.plugin import Plugin, Seat, find_plugin
 from dgraph.engine.records import Log, Recorder
 from dgraph.engine.spec import RunSpec
-from dgraph.errors import JoinTimeoutError, RunAbortedError
+from dgraph.errors import RunAbortedError
 from dgraph.exchange.buffers import Pool
 from dgraph.exchange.cores import Cores, allowed_cores, own_cores
 from dgraph.exchange.hub import Hub
-from dgraph.exchange.transport.comm import CommChannel, dial
-from dgraph.exchange.transport.links import BEFORE, Channel, PeerLinks
-from dgraph.exchange.transport.meeting import Meeting
-from dgraph.exchange.transport.mpi import MpiMeeting
-from dgraph.exchange.transport.tcp import Calls, call
+from dgraph.exchange.transport.links import BEFORE, PeerLinks
 
 __all__ = ["Outcome", "host"]
-
-T = TypeVar("T")
-AnyMeeting = Meeting | MpiMeeting | Calls
-
-#: A worker looks for missing members again after this share of the time that it has waited
-#: already, but at least so often (seconds).
-PATIENCE, LONGEST_PAUSE = 0.1, 0.02
 
 #: A worker in another state ends its runs.
 ALIVE = (Status.running, Status.paused, Status.closing_gracefully)
@@ -95,23 +80,18 @@ class _Gang:
         self.plugin = plugin
         self.worker = plugin.worker
         self.key = plugin.worker.get_current_task()
-        self.number = _run_number(spec.run)
-        self.names = {
-            other: f"worker {them.address}"
-            for other, them in enumerate(spec.members)
-            if other != member
-        }
-        self.carriers = choose_carriers(spec, member)
+        self.number = run_number(spec.run)
+        self.peers = Peers.of(spec, member)
         limit = self.worker.memory_manager.memory_limit
         self.pool = Pool(find_cap(spec.options.buffers, limit))
-        callers = [other for other in self._reached_by("tcp") if other > member]
-        self.seat = Seat(spec.token, self._reached_by("comm"), self.pool.cap, callers)
+        callers = [other for other in self.peers.over("tcp") if other > member]
+        self.seat = Seat(spec.token, self.peers.over("comm"), self.pool.cap, callers)
         self.links: PeerLinks | None = None
         self.watch = Watch(
             self.worker,
             plugin.loop,
             spec.run,
-            {other: spec.members[other].address for other in self.names},
+            {other: spec.members[other].address for other in self.peers.names},
             spec.options.silence_timeout,
             self.check,
         )
@@ -120,7 +100,7 @@ class _Gang:
     def run(self) -> Outcome:
         spec, slots = self.spec, self.spec.members[self.me].slots
         held = self.plugin.held_for(spec, slots)
-        if self.names:
+        if self.peers.names:
             self.links = self.seat.links = self._join()
         network = self._network()
         if network is not None:
@@ -214,39 +194,13 @@ class _Gang:
 
     def _join(self) -> PeerLinks:
         """Connect to all other members."""
-        spec = self.spec
-        meetings = self._meetings()
-        dials = self._call(dial, self.seat.inboxes)
-        try:
-            self._await_all(meetings, dials)
-        except BaseException:
-            self._give_up(meetings, dials)
-            raise
-        finally:
-            for meeting in meetings:
-                meeting.close()
-        channels: list[Channel] = [
-            channel for meeting in meetings for channel in meeting.channels.values()
-        ]
-        channels += [self._channel(other, made.result()) for other, made in dials.items()]
-        owners = _owners(spec)
-        plans = make_plans(spec, self.me, self.carriers, self.pool.cap)
+        spec, pool = self.spec, self.pool
+        joining = Joining(spec, self.me, self.peers, self.plugin, self.seat)
+        channels = joining.channels(self.check)
+        plans = make_plans(spec, self.me, self.peers.carriers, pool.cap)
         return PeerLinks(
-            self.number, owners, channels, self.seat.waker, self.watch, plans, self.pool
+            self.number, _owners(spec), channels, self.seat.waker, self.watch, plans, pool
         )
-
-    def _call(
-        self, how: Callable[..., Coroutine[Any, Any, T]], others: Collection[int]
-    ) -> dict[int, Future[T]]:
-        """Begin to call other members, on the event loop."""
-        spec = self.spec
-        hello = {"run": spec.run, "token": spec.token, "member": self.me}
-        return {
-            other: asyncio.run_coroutine_threadsafe(
-                how(self.worker, spec.members[other].address, **hello), self.plugin.loop
-            )
-            for other in others
-        }
 
     def _network(self) -> Network | None:
         """Return how frames travel; the edges of a graph that is built go straight."""
@@ -264,84 +218,6 @@ class _Gang:
             spec.agreed,
         )
 
-    def _reached_by(self, carrier: str) -> dict[int, str]:
-        """Return the members that a carrier leads to, and their names."""
-        return {
-            other: name for other, name in self.names.items() if self.carriers[other] == carrier
-        }
-
-    def _meetings(self) -> list[AnyMeeting]:
-        """Begin to look for the members that are reached by sockets, and by MPI."""
-        spec, near, ranks = self.spec, self._reached_by("unix"), self._reached_by("mpi")
-        far = self._reached_by("tcp")
-        meetings: list[AnyMeeting] = []
-        if near:
-            meetings.append(Meeting(self.plugin.folder, self.number, spec.token, self.me, near))
-        if ranks:
-            assert self.plugin.world is not None
-            numbers = {other: _rank(spec, other) for other in ranks}
-            meetings.append(MpiMeeting(self.plugin.world, self.number, numbers, ranks))
-        if far:
-            made = self._call(call, [other for other in far if other < self.me])
-            meetings.append(Calls(self.number, far, made, self.seat.guests))
-        return meetings
-
-    def _await_all(
-        self, meetings: Sequence[AnyMeeting], dials: Mapping[int, Future[Comm]]
-    ) -> None:
-        began = time.monotonic()
-        while True:
-            missing = self._not_connected(dials)
-            for meeting in meetings:
-                if meeting.missing:
-                    meeting.step()
-                missing |= meeting.missing
-            if not missing:
-                return
-            self.check()
-            waited = time.monotonic() - began
-            if waited > self.spec.options.join_timeout:
-                names = ", ".join(self.names[other] for other in sorted(missing))
-                raise JoinTimeoutError(
-                    f"expected all workers to join within {waited:.3g} s, {names} did not: "
-                    "see whether all their threads are busy, or raise dgraph.timeouts.join"
-                )
-            time.sleep(min(PATIENCE * waited, LONGEST_PAUSE))
-
-    def _not_connected(self, dials: Mapping[int, Future[Comm]]) -> set[int]:
-        """Return the members to which there is not yet a comm in both directions."""
-        calling = {
-            other for other, made in dials.items() if not (made.done() and made.result())
-        }
-        silent = {other for other, inbox in self.seat.inboxes.items() if not inbox.open}
-        return calling | silent
-
-    def _give_up(
-        self, meetings: Sequence[AnyMeeting], dials: Mapping[int, Future[Comm]]
-    ) -> None:
-        for meeting in meetings:
-            for channel in meeting.channels.values():
-                channel.close()
-        for other, made in dials.items():
-            if not made.cancel() and made.exception() is None:
-                self._channel(other, made.result()).close()
-
-    def _channel(self, other: int, comm: Comm) -> CommChannel:
-        return CommChannel(
-            comm,
-            self.seat.inboxes[other],
-            other,
-            self.number,
-            self.names[other],
-            self.plugin.loop,
-        )
-
-
-def _rank(spec: RunSpec, member: int) -> int:
-    place = spec.members[member].place
-    assert place is not None
-    return place.rank
-
 
 def _owners(spec: RunSpec) -> list[int]:
     """Return for each slot the member that has it."""
@@ -350,15 +226,3 @@ def _owners(spec: RunSpec) -> list[int]:
         for slot in them.slots:
             owners[slot] = member
     return owners
-
-
-def _run_number(run: str) -> int:
-    """Return the number that marks the frames of a run.
-
-    Examples
-    --------
-    >>> _run_number("bfs-1") != _run_number("bfs-2")
-    True
-    """
-    digest = hashlib.blake2b(run.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
