@@ -16,7 +16,10 @@ RECENT := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 demo: $(VENV)/demo
 	$(BIN)/python -m dgraph.demo
 
+# Bytecode is written beforehand: where PYTHONDONTWRITEBYTECODE is set, as in many containers,
+# each of the hundreds of processes of the tests would compile every module again, for a second.
 test: lint
+	$(BIN)/python -m compileall -q algorithms benchmarks dgraph tests topology
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/test

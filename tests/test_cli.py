@@ -59,7 +59,7 @@ def test_a_parquet_file_with_damaged_data_is_named_in_one_line(tmp_path: Path) -
     (line,) = done.stderr.splitlines()
     assert re.match(r"dgraph: \S+b\.parquet is no valid parquet file: write it again", line)
     (tmp_path / "b.parquet").unlink()
-    done = dgraph("run", "cc", str(tmp_path / "*.parquet"), "--workers", "2")
+    done = dgraph("run", "cc", str(tmp_path / "*.parquet"))
     assert done.returncode == 0, done.stderr
     assert "5001 vertices" in done.stdout.replace(",", "")
 

@@ -131,6 +131,7 @@ def test_the_command_prints_and_writes_every_table(
     monkeypatch.setattr(evidence, "ALGORITHMS", ("bfs", "cdlp"))
     monkeypatch.setattr(evidence, "SETTINGS", ("far 100", "links"))
     monkeypatch.setattr(evidence, "FANOUTS", (4, 4))
+    monkeypatch.setattr(evidence, "SCALED", (16, 32))
     monkeypatch.setattr(baselines, "WAYS", [(2, "ring", "ring"), (2, "auto", "dgraph")])
     arguments = ["--scale", "6", "--slots", "8,32", "--netlab", "/nowhere", "--turns", "1"]
     result = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path)])

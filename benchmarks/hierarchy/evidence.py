@@ -34,6 +34,9 @@ FRAMES, BYTES, TIME = 0.5, 0.75, 1.1
 #: The tree of the targets: 4 domains of 8 slots.
 FANOUTS = (8, 4)
 
+#: Virtual slots of Fig. 8.
+SCALED = (16, 32, 64, 128)
+
 
 @dataclass(frozen=True)
 class Settings(command.Settings):
@@ -170,7 +173,7 @@ def traffic(bench: Bench) -> Iterator[Table]:
 def scaling(bench: Bench) -> Iterator[Table]:
     """Fig. 8: the same graph on more and more slots."""
     rows = []
-    for slots in (16, 32, 64, 128):
+    for slots in SCALED:
         tree = tree_of("cloud", slots)
         rows += [
             row.row()
