@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from inspect import isawaitable
 from os import PathLike
 from types import TracebackType
@@ -15,6 +15,7 @@ from dask.utils import format_bytes
 from dgraph.clients import call, then
 from dgraph.convert import as_networkx, as_scipy
 from dgraph.engine.records import Runs
+from dgraph.engine.spec import SlotProgram
 from dgraph.errors import OptionError, OptionTypeError
 from dgraph.estimate import by_slot
 from dgraph.facts import Facts
@@ -354,7 +355,7 @@ def check_undirected(g: Any, what: str) -> None:
 def run_algorithm(
     g: Graph,
     name: str,
-    program: Callable[..., Coroutine[Any, Any, Any]],
+    program: SlotProgram,
     *arguments: Any,
     columns: Mapping[str, str],
 ) -> Any:

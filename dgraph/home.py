@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from dgraph.engine.launch import (
 )
 from dgraph.engine.network import find_network, weigh_slot
 from dgraph.engine.records import RunRecord
-from dgraph.engine.spec import Member, RunSpec
+from dgraph.engine.spec import Member, RunSpec, SlotProgram
 from dgraph.errors import GraphLostError
 from dgraph.topology import Topology
 
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["Home"]
-
-Program = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class Home:
@@ -83,7 +80,7 @@ class Home:
         """The addresses of the workers."""
         return [member.address for member in self.members]
 
-    async def build(self, program: Program, *arguments: Any) -> tuple[Any, ...]:
+    async def build(self, program: SlotProgram, *arguments: Any) -> tuple[Any, ...]:
         """Run the program that turns the chunks of the workers into shards.
 
         Returns
@@ -97,7 +94,7 @@ class Home:
         return result.values
 
     async def run(
-        self, name: str, program: Program, *arguments: Any
+        self, name: str, program: SlotProgram, *arguments: Any
     ) -> tuple[RunRecord, list[Future[DataFrame]]]:
         """Run a slot program on the shards; return the frames it makes as futures, by slot.
 
@@ -111,7 +108,7 @@ class Home:
         result = await self._launch(spec)
         return result.record, take_partitions(self.client, spec, result)
 
-    async def ask(self, name: str, program: Program, *arguments: Any) -> tuple[Any, ...]:
+    async def ask(self, name: str, program: SlotProgram, *arguments: Any) -> tuple[Any, ...]:
         """Run a slot program on the shards; return the small values it returns, by slot."""
         scores = await self._elect()
         return (await self._launch(self._spec(name, program, arguments, scores=scores))).values
@@ -144,7 +141,7 @@ class Home:
     def _spec(
         self,
         algorithm: str,
-        program: Program,
+        program: SlotProgram,
         arguments: tuple[Any, ...],
         holds: str = "shard",
         keeps: str = "value",

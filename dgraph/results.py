@@ -7,7 +7,7 @@ the rows of all results of one graph line up, partition by partition.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dask.dataframe as dd
@@ -19,6 +19,7 @@ from dgraph.clients import call, then
 from dgraph.engine.columns import Column, to_frame
 from dgraph.engine.context import Context
 from dgraph.engine.records import RunRecord
+from dgraph.engine.spec import SlotProgram
 from dgraph.errors import ConvergenceWarning
 from dgraph.home import Home
 from dgraph.shard import Shard
@@ -42,14 +43,12 @@ __all__ = [
 VERTEX = "vertex"
 NULLABLE_VERTEX = "nullable vertex"
 
-Program = Callable[..., Coroutine[Any, Any, Any]]
-
 
 def table(
     home: Home,
     ids: str,
     name: str,
-    program: Program,
+    program: SlotProgram,
     *arguments: Any,
     columns: Mapping[str, str],
     record: bool = False,
@@ -88,7 +87,7 @@ def table(
     return then(call(home.client, run), _warned)
 
 
-def listing(home: Home, meta: pd.DataFrame, name: str, program: Program) -> Any:
+def listing(home: Home, meta: pd.DataFrame, name: str, program: SlotProgram) -> Any:
     """Run a slot program that makes a pandas DataFrame, and return the Dask DataFrame."""
 
     async def run() -> DataFrame:
@@ -99,7 +98,7 @@ def listing(home: Home, meta: pd.DataFrame, name: str, program: Program) -> Any:
     return call(home.client, run)
 
 
-def collect(home: Home, *programs: Program) -> Any:
+def collect(home: Home, *programs: SlotProgram) -> Any:
     """Run slot programs that make pandas DataFrames; fetch, for each, a frame per slot."""
 
     async def run() -> list[list[pd.DataFrame]]:
@@ -128,7 +127,7 @@ def _warned(found: tuple[RunRecord, DataFrame]) -> DataFrame:
 
 
 async def _tabulate(
-    ctx: Context, shard: Shard, program: Program, *arguments: Any
+    ctx: Context, shard: Shard, program: SlotProgram, *arguments: Any
 ) -> pd.DataFrame:
     columns: Mapping[str, Column] = await program(ctx, shard, *arguments)
     return await to_frame(ctx, shard, columns)

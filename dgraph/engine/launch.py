@@ -17,7 +17,7 @@ import contextlib
 import contextvars
 import secrets
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -30,7 +30,7 @@ from dgraph.config import Options
 from dgraph.engine.gang import Outcome, host
 from dgraph.engine.plugin import find_plugin
 from dgraph.engine.records import RunRecord, merge
-from dgraph.engine.spec import Member, RunSpec
+from dgraph.engine.spec import Member, RunSpec, SlotProgram
 from dgraph.engine.vigil import Vigil
 from dgraph.errors import GraphLostError, OptionError
 from dgraph.events import RunEnded, RunStarted, notify
@@ -70,7 +70,7 @@ class RunResult:
 
 def make_spec(
     algorithm: str,
-    program: Callable[..., Coroutine[Any, Any, Any]],
+    program: SlotProgram,
     *arguments: Any,
     graph: str,
     members: tuple[Member, ...],

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dgraph.engine.context import Context
 from dgraph.engine.network import Network
+from dgraph.engine.spec import SlotProgram
 from dgraph.exchange.hub import Hub, Observer
 
 __all__ = ["run"]
 
 
 def run(
-    program: Callable[..., Coroutine[Any, Any, Any]],
+    program: SlotProgram,
     *arguments: Sequence[Any],
     slots: int,
     threads: int | None = None,

@@ -10,7 +10,10 @@ from dgraph.config import Options
 from dgraph.exchange.transport.world import Place
 from dgraph.topology import Topology
 
-__all__ = ["Member", "RunSpec"]
+__all__ = ["Member", "RunSpec", "SlotProgram"]
+
+#: What runs on every slot, ``async def program(ctx, held, *arguments)``, at its module's top.
+SlotProgram = Callable[..., Coroutine[Any, Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class RunSpec:
     run: str
     token: bytes
     algorithm: str
-    program: Callable[..., Coroutine[Any, Any, Any]]
+    program: SlotProgram
     arguments: tuple[Any, ...]
     graph: str
     holds: str

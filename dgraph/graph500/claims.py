@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -29,6 +29,7 @@ from dgraph.edges.columns import read_ids
 from dgraph.engine.context import Context
 from dgraph.engine.launch import launch, make_spec
 from dgraph.engine.plugin import find_plugin
+from dgraph.engine.spec import SlotProgram
 from dgraph.errors import GraphLostError, OptionError, VertexNotFoundError
 from dgraph.graph import Graph, home_of
 from dgraph.graph500.places import NO_VERTEX, by_owner, placed_of
@@ -39,7 +40,6 @@ from dgraph.vertices.ids import Ids, IntIds, concat_ids
 __all__ = ["NOTHING", "Claim", "Claimed", "check_columns", "examine", "lay_out"]
 
 Array = NDArray[Any]
-Program = Callable[..., Coroutine[Any, Any, Any]]
 
 #: No parent; or not reached, as a level.
 NOTHING = -1
@@ -68,7 +68,7 @@ def check_columns(result: Any, wanted: Sequence[str]) -> None:
 
 
 async def examine(
-    g: Graph, result: Any, name: str, program: Program, *arguments: Any
+    g: Graph, result: Any, name: str, program: SlotProgram, *arguments: Any
 ) -> tuple[Any, ...]:
     """Run a slot program on the shards of a graph and a result; return its values by slot.
 
