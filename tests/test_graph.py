@@ -184,9 +184,9 @@ def test_a_worker_that_dies_loses_the_graph_and_says_so() -> None:
             with pytest.raises(GraphLostError, match=r"worker tcp://.*from_edges"):
                 _search_for_ever(g)
         assert "lost" in repr(g)
+        client.wait_for_workers(2, timeout=60)  # Dask may hang if it closes while one restarts
         again = dg.from_edges(KARATE, client=client)
         assert client.compute(dg.bfs(again, 0)).result()["distance"].max() == 3
-        client.wait_for_workers(2, timeout=60)  # Dask may hang if it closes while one restarts
 
 
 def _search_for_ever(g: dg.Graph) -> None:
