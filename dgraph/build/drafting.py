@@ -9,6 +9,8 @@ to be told who owns a vertex, since the runs say it, and nobody needs its id.
     alltoall  edges to the owners of their ends, as row and seat of the other end
     alltoall  ranks of the masters, from their homes
               groups of proxies, agreed as those of a shard are (see `routing`)
+
+A small graph, of which one slot gets all vertices, goes there in one exchange.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from dgraph.build.meeting import PIECE, Filed, order_of_row
 from dgraph.build.numbering import Numbering, no_ids
 from dgraph.build.numberset import NumberSet, mark
 from dgraph.build.owning import Masters, Seats
-from dgraph.build.routing import agree, gather_groups
+from dgraph.build.routing import agree, gather_groups, groups_alone
 from dgraph.engine.context import Context
 from dgraph.shard import Adjacency, Dictionary, Shard, number_dtype
 
@@ -57,17 +59,24 @@ async def draw_up(
     counts = np.bincount(owner, minlength=ctx.slots)
     masters = await ctx.allreduce(counts)
     seats = Seats.of(masters, masters, np.zeros((ctx.slots, 1), np.int64))
-    pieces = await _collect(ctx, filed, seats)
-    rank = await _tell_ranks(ctx, rank, counts)
     begin, end = seats.bases[ctx.slot : ctx.slot + 2]
     order = np.arange(begin, end, dtype=number_dtype(numbering.vertices))
-    known = Masters(rank, order, no_ids("int64"))
-    offsets, targets, weights = _rows(pieces, len(order))
-    seen = NumberSet.empty(int(seats.starts[-1]))
-    mark(seen, targets, 0)
-    groups = gather_groups(ctx.slot, seen, seats)
-    shared, rank = await agree(ctx, groups, known, numbering.vertices)
-    rows = Adjacency(offsets, groups.local.positions(targets), weights)
+    if num_edges <= PIECE and np.count_nonzero(masters) == 1:
+        rank, edges = await _gather(ctx, filed, rank, int(masters.argmax()))
+        groups = groups_alone(ctx.slot, masters)
+        shared = (np.zeros(0, np.int32),) * ctx.slots
+        rank = np.append(rank, np.full(groups.total - rank.size, end, rank.dtype))
+        rows = Adjacency(*_rows_of_both(edges, len(order)))
+    else:
+        pieces = await _collect(ctx, filed, seats)
+        rank = await _tell_ranks(ctx, rank, counts)
+        offsets, targets, weights = _rows(pieces, len(order))
+        seen = NumberSet.empty(int(seats.starts[-1]))
+        mark(seen, targets, 0)
+        groups = gather_groups(ctx.slot, seen, seats)
+        known = Masters(rank, order, no_ids("int64"))
+        shared, rank = await agree(ctx, groups, known, numbering.vertices)
+        rows = Adjacency(offsets, groups.local.positions(targets), weights)
     return Shard(
         slot=ctx.slot,
         slots=ctx.slots,
@@ -80,12 +89,28 @@ async def draw_up(
         size=groups.total,
         rank=rank,
         order=order,
-        ids=known.ids,
+        ids=no_ids("int64"),
         out=rows,
         into=rows,
         shared=shared,
-        dictionary=Dictionary(numbering.cuts, known.ids, order[:0]),
+        dictionary=Dictionary(numbering.cuts, no_ids("int64"), order[:0]),
     )
+
+
+async def _gather(
+    ctx: Context, filed: Filed, rank: Array, target: int
+) -> tuple[Array, list[Columns]]:
+    """Send ranks and edges to a slot; return all ranks there, and first, second[, weights]."""
+    first = np.empty(filed.columns.size, rank.dtype)
+    _orders(filed.offsets, ctx.slot, ctx.slots, first)
+    weight = () if filed.weights is None else (filed.weights,)
+    edges = first, filed.columns, *weight
+    sent: list[Columns | None] = [None] * ctx.slots
+    sent[target] = rank, *edges
+    came = [some for some in await ctx.alltoall(sent) if some is not None]
+    if ctx.slot != target:
+        return rank[:0], [tuple(column[:0] for column in edges)]
+    return np.concatenate([some[0] for some in came]), [some[1:] for some in came]
 
 
 async def _tell_ranks(ctx: Context, rank: Array, counts: Array) -> Array:
@@ -158,6 +183,57 @@ def _rows(pieces: list[Columns], masters: int) -> tuple[NDArray[np.int64], Array
     for rows, columns, *weight in pieces:
         _append(rows, columns, weight[0] if weight else None, at, targets, weights)
     return offsets, targets, weights
+
+
+def _rows_of_both(
+    pieces: list[Columns], masters: int
+) -> tuple[NDArray[np.int64], Array, Array | None]:
+    """Return rows of edges that came as first, second[, weight], at both ends.
+
+    Examples
+    --------
+    >>> _rows_of_both([(np.array([0, 1], np.int32), np.array([2, 1], np.int32))], 3)
+    (array([0, 1, 2, 3]), array([2, 1, 0], dtype=int32), None)
+    """
+    offsets = np.zeros(masters + 1, np.int64)
+    for piece in pieces:
+        _count_both(piece[0], piece[1], offsets)
+    np.cumsum(offsets, out=offsets)
+    at = offsets[:-1].copy()
+    targets = np.empty(offsets[-1], np.int32)
+    weights = None if len(pieces[0]) < 3 else np.empty(targets.size, pieces[0][2].dtype)
+    for first, second, *weight in pieces:
+        _append_both(first, second, weight[0] if weight else None, at, targets, weights)
+    return offsets, targets, weights
+
+
+@nb.njit(nogil=True, cache=True)
+def _orders(offsets, slot, slots, first):  # type: ignore[no-untyped-def]
+    """Write the order under which each edge is filed."""
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            first[i] = order_of_row(row, slot, slots)
+
+
+@nb.njit(nogil=True, cache=True)
+def _count_both(first, second, offsets):  # type: ignore[no-untyped-def]
+    for i in range(first.size):
+        offsets[first[i] + 1] += 1
+        if first[i] != second[i]:
+            offsets[second[i] + 1] += 1
+
+
+@nb.njit(nogil=True, cache=True)
+def _append_both(first, second, weight, at, targets, weights):  # type: ignore[no-untyped-def]
+    for i in range(first.size):
+        u, v = first[i], second[i]
+        for row, column in ((u, v), (v, u)):
+            targets[at[row]] = column
+            if weights is not None and weight is not None:
+                weights[at[row]] = weight[i]
+            at[row] += 1
+            if u == v:
+                break
 
 
 @nb.njit(nogil=True, cache=True, inline="always")

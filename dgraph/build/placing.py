@@ -23,14 +23,14 @@ Array = NDArray[Any]
 async def choose_owners(
     ctx: Context,
     numbering: Numbering,
-    vertices: list[VertexChunk],
+    vertices: list[VertexChunk] | None,
     rank: Array,
     degree: Array,
     strategy: Strategy,
 ) -> NDArray[np.int32]:
-    """Return the owner of every vertex of this home's block."""
+    """Return the owner of every vertex of this home's block; None: nobody has tables."""
     begin, end = numbering.cuts[ctx.slot : ctx.slot + 2]
-    given = await _collect_given(ctx, numbering, vertices)
+    given = None if vertices is None else await _collect_given(ctx, numbering, vertices)
     block = VertexBlock(np.arange(begin, end), rank, degree, numbering.ids, given)
     measures = await ctx.allgather(strategy.measure(block))
     totals = Totals(ctx.slot, np.stack([some[0] for some in measures]))

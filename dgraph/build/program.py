@@ -147,9 +147,11 @@ async def _choose(
 ) -> NDArray[np.int32]:
     """Return the owners of this home's block; with a draft of the graph if need be."""
 
-    def blind(strategy: Strategy) -> Awaitable[NDArray[np.int32]]:
+    def blind(
+        strategy: Strategy, tables: list[VertexChunk] | None
+    ) -> Awaitable[NDArray[np.int32]]:
         degree = known.asked.degree
-        return choose_owners(ctx, known.numbering, vertices, known.rank, degree, strategy)
+        return choose_owners(ctx, known.numbering, tables, known.rank, degree, strategy)
 
     strategy: Any = spec.placement
     if hasattr(strategy, "choose"):  # a Chooser
@@ -161,9 +163,9 @@ async def _choose(
         strategy = await strategy.choose(ctx, look)
     if not isinstance(strategy, EdgeStrategy):
         phases.begin("placing")
-        return await blind(strategy)
+        return await blind(strategy, vertices)
     phases.begin("draft")
-    owner = await blind(strategy.base)
+    owner = await blind(strategy.base, None)
     numbered, rank = known.numbering, known.rank
     draft = await draw_up(ctx, known.filed, numbered, rank, owner, known.num_edges)
     phases.begin("placing")

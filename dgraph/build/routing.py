@@ -26,7 +26,7 @@ from dgraph.build.owning import Masters, Seats
 from dgraph.engine.context import Context
 from dgraph.shard.bits import count_bits, positions
 
-__all__ = ["Groups", "agree", "gather_groups"]
+__all__ = ["Groups", "agree", "gather_groups", "groups_alone"]
 
 Array = NDArray[Any]
 Bits = NDArray[np.uint64]
@@ -87,6 +87,14 @@ def gather_groups(slot: int, seen: Bits, seats: Seats) -> Groups:
         if b > a:
             local.before[a:b] += np.int32(start[owner] - local.before[a])
     return Groups(start, size, total, local, members)
+
+
+def groups_alone(slot: int, masters: NDArray[np.int64]) -> Groups:
+    """Return the groups of a slot that has no proxies."""
+    size = np.where(np.arange(masters.size) == slot, masters, 0)
+    start, total = _lay_out(slot, size)
+    members = [np.zeros(0, np.int32)] * masters.size
+    return Groups(start, size, total, NumberSet.of(NumberSet.empty(0), np.int32), members)
 
 
 def _lay_out(slot: int, size: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:

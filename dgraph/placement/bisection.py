@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.placement.fm import contract, improve, match, restrict, try_sides
+from dgraph.placement.fm import restrict
+from dgraph.placement.multilevel import cut, improve_at, slack_of
 from dgraph.placement.quotient import Quotient
 from dgraph.topology import Topology
 
@@ -29,14 +30,8 @@ __all__ = [
 
 Array = NDArray[Any]
 
-#: A graph of so many vertices is not contracted further.
-SMALL = 96
-
 #: How many sides are tried on it, for cuts inside leaf domains and between domains.
 TRIES, MORE_TRIES = 6, 24
-
-#: Passes of the improvement on every level.
-PASSES = 3
 
 #: Cuts between domains are tried so often, unless that makes for more entries than this.
 AGAIN, ENOUGH = 2, 1 << 19
@@ -111,7 +106,8 @@ async def _hand_over(
         for judge in judges:
             sent[judge] = columns
     came = (await ctx.alltoall(sent))[0]
-    return None if came is None else Quotient(*came)
+    # kernels of what may be written are the only ones there are
+    return None if came is None else Quotient(*(np.require(some, None, "W") for some in came))
 
 
 def share_of(topology: Topology, eps: float) -> float:
@@ -191,7 +187,7 @@ def _pick(
     cuts = [int(q.weights[side[row] != side[q.targets]].sum()) for side in found]
     goal = q.mass.sum() * fraction
     off = [abs(float(q.mass[side == 0].sum()) - goal) for side in found]
-    slack = _slack(q.mass, round(goal), share)
+    slack = slack_of(q.mass, round(goal), share)
     keys = [(max(0.0, far - slack), cut) for far, cut in zip(off, cuts, strict=True)]
     return found[min(range(len(found)), key=keys.__getitem__)]
 
@@ -209,46 +205,13 @@ def bisect(
     """Return side 0 or 1 of each vertex; side 0 has about this fraction of the mass."""
     if q.n == 0:
         return np.zeros(0, np.int8)
-    total = int(q.mass.sum())
-    goal = round(total * fraction)
+    goal = round(int(q.mass.sum()) * fraction)
     rows = (q.offsets, q.targets, q.weights, q.mass)
-    levels: list[tuple[Any, Array]] = []
-    heaviest = max(total // 20, int(q.mass.max()))
-    while len(rows[3]) > SMALL:
-        coarse = np.empty(len(rows[3]), np.int32)
-        pairs = match(rows, heaviest, seed + len(levels), coarse)
-        if pairs > 0.97 * len(coarse):
-            break
-        levels.append((rows, coarse))
-        rows = contract(rows, coarse, pairs)
-    side = _first_sides(rows, goal, share, seed, tries)
-    for finer, coarse in reversed(levels):
-        side = side[coarse]
-        _improve(finer, side, goal, share)
+    side: NDArray[np.int8] = cut(rows, goal, share, seed, tries)
     return side
-
-
-def _first_sides(rows: Any, goal: int, share: float, seed: int, tries: int) -> NDArray[np.int8]:
-    """Return the best of several sides grown around random vertices."""
-    n = len(rows[3])
-    starts = np.random.default_rng(seed).permutation(n)[:tries]
-    slack = _slack(rows[3], goal, share)
-    best: NDArray[np.int8] = try_sides(rows, starts, goal, slack, PASSES, max(64, n // 40))
-    return best
 
 
 def improve_sides(q: Quotient, side: NDArray[np.int8], fraction: float, share: float) -> None:
     """Improve a bisection, of which side 0 is to have this fraction of the mass, in place."""
     goal = round(int(q.mass.sum()) * fraction)
-    _improve((q.offsets, q.targets, q.weights, q.mass), side, goal, share)
-
-
-def _improve(rows: Any, side: NDArray[np.int8], goal: int, share: float) -> None:
-    patience = max(64, len(rows[3]) // 40)
-    improve(rows, side, goal, _slack(rows[3], goal, share), PASSES, patience)
-
-
-def _slack(mass: Array, goal: int, share: float) -> int:
-    """Return how far side 0 may be from the goal: its share, but half of a typical vertex."""
-    smaller = min(goal, int(mass.sum()) - goal)
-    return max(int(share * smaller), int(mass.min()) // 2)
+    improve_at((q.offsets, q.targets, q.weights, q.mass), side, goal, share)

@@ -11,7 +11,7 @@ tree that meets another one stops there, so that some stay small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numba as nb
@@ -58,6 +58,8 @@ class Trees:
         How many slots hold vertices.
     count : int
         How many trees there are.
+    loose : int32 array
+        Masters with neighbours that are in none, and some that have joined one just now.
     """
 
     tree: NDArray[np.int32]
@@ -65,6 +67,7 @@ class Trees:
     nothing: NDArray[np.int64]
     workers: int
     count: int = 0
+    loose: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
 async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most: int) -> Trees:
@@ -85,6 +88,7 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
     none = np.zeros(0, np.int64)
     trees = Trees(np.full(shard.size, -1, np.int32), none, none, workers)
     hubs = _drawn(shard.order, volume, vol_st)
+    trees.loose = np.flatnonzero(volume > 8).astype(np.int32)
     joinable = 0
     for generation in range(GENERATIONS):
         hubs &= volume > 8
@@ -102,7 +106,8 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
             if slows or left <= LAST * joinable:
                 break
             before = joined
-        _first_around(links.offsets, links.targets, trees.tree, shard.rank, hubs)
+        hubs[:] = False
+        _first_around(links.offsets, links.targets, trees.tree, shard.rank, trees.loose, hubs)
     return trees
 
 
@@ -150,17 +155,20 @@ async def _join(
     sums = trees.nothing
     wanted = sums[:-1]
     if shard.masters:
-        wish = np.full(shard.masters, -1, np.int32)
+        wish = np.empty(trees.loose.size, np.int32)
         wanted, sums = np.zeros_like(wanted), np.zeros_like(sums)
         room = np.maximum(cap - trees.volume, 0)
-        _choose(links.offsets, links.targets, trees.tree, volume, room, wish, wanted)
+        rows = (links.offsets, links.targets)
+        _choose(rows, trees.tree, trees.loose, volume, room, wish, wanted)
     if trees.workers > FEW_SLOTS:
         total = await ctx.allreduce(wanted)
     elif shard.masters:
         total = trees.workers * wanted
     if shard.masters:
         chance = np.minimum(room / np.maximum(total, 1), 1.0)
-        _admit(wish, volume, chance, shard.order, int(total.sum()), trees.tree, sums)
+        salt = int(total.sum())
+        left = _admit(trees.loose, wish, volume, chance, shard.order, salt, trees.tree, sums)
+        trees.loose = trees.loose[:left]
     await ctx.broadcast(shard, trees.tree, vote=sums)
     if shard.masters:
         trees.volume = trees.volume + ctx.vote[:-1]
@@ -186,13 +194,16 @@ def _drawn(order, volume, vol_st):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def _choose(offsets, targets, tree, volume, room, wish, wanted):  # type: ignore[no-untyped-def]
+def _choose(rows, tree, loose, volume, room, wish, wanted):  # type: ignore[no-untyped-def]
     """Find for each vertex without a tree the one of most neighbours, ties to the oldest."""
+    offsets, targets = rows
     taken = np.zeros((tree.size >> 6) + 1, np.uint64)  # most looks end here, in the fast cache
     for v in range(tree.size):
         taken[v >> 6] |= np.uint64(tree[v] >= 0) << np.uint64(v & 63)
     votes = np.zeros(room.size, np.int64)  # the vertex that they are of, and how many
-    for v in range(wish.size):
+    for j in range(loose.size):
+        v = loose[j]
+        wish[j] = -1
         if tree[v] >= 0:
             continue
         none = (np.int64(v) + 1) << 32
@@ -208,27 +219,33 @@ def _choose(offsets, targets, tree, volume, room, wish, wanted):  # type: ignore
                 if now > most or (now == most and t < best):
                     best, most = t, now
         if best >= 0:
-            wish[v] = best
+            wish[j] = best
             wanted[best] += volume[v]
 
 
 @nb.njit(nogil=True, cache=True)
-def _admit(wish, volume, chance, order, salt, tree, sums):  # type: ignore[no-untyped-def]
-    """Let vertices into the trees of their wish, by chance where there is not room for all."""
-    for v in range(wish.size):
-        t = wish[v]
-        if t < 0:
-            continue
-        if chance[t] >= 1.0 or _uniform(order[v] + salt) < chance[t]:
+def _admit(loose, wish, volume, chance, order, salt, tree, sums):  # type: ignore[no-untyped-def]
+    """Let vertices into the trees of their wish, by chance where there is not room for all.
+
+    The others come to the front of `loose`; returns how many they are.
+    """
+    left = 0
+    for j in range(loose.size):
+        v, t = loose[j], wish[j]
+        if t >= 0 and (chance[t] >= 1.0 or _uniform(order[v] + salt) < chance[t]):
             tree[v] = t
             sums[t] += volume[v]
             sums[-1] += 1
+        elif tree[v] < 0:
+            loose[left] = v
+            left += 1
+    return left
 
 
 @nb.njit(nogil=True, cache=True)
-def _first_around(offsets, targets, tree, rank, hubs):  # type: ignore[no-untyped-def]
+def _first_around(offsets, targets, tree, rank, loose, hubs):  # type: ignore[no-untyped-def]
     """Mark vertices that no tree touches and that precede all their neighbours."""
-    for v in range(hubs.size):
+    for v in loose:
         first = tree[v] < 0
         for i in range(offsets[v], offsets[v + 1] if first else offsets[v]):
             u = targets[i]
