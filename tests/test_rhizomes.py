@@ -323,7 +323,9 @@ def test_a_graph_says_what_was_split_and_remembers_it(
         assert told["split"] > 0
         assert (figures.split, figures.parts) == (told["split"], told["pieces"])
         assert figures.why == g.report["chosen"]["rhizomes"]
-        assert figures.why.startswith(f"{told['split']} vertices of more than {told['cutoff']}")
+        assert figures.why.startswith(
+            f"{told['split']} {'vertex' if told['split'] == 1 else 'vertices'} of more than "
+        )
         g.save(tmp_path / "split")
     for rhizome_max, splits in ((None, True), (1, False)):
         with dg.load(tmp_path / "split", rhizome_max=rhizome_max, **options) as g:

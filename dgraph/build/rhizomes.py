@@ -133,8 +133,9 @@ class Rhizomes:
             else [("", "edges")]
         )
         return "; ".join(
-            f"{told[f'{key}split']:,} vertices of more than {told[f'{key}cutoff']:,} {kind}"
-            f"{why}, in {told[f'{key}pieces']:,} parts"
+            f"{_many(told[f'{key}split'], 'vertex', 'vertices')} of more than "
+            f"{_many(told[f'{key}cutoff'], kind[:-1], kind)}{why}, "
+            f"in {_many(told[f'{key}pieces'], 'part', 'parts')}"
             for key, kind in kinds
         )
 
@@ -285,3 +286,12 @@ def allot(owner, sizes, near, out):  # type: ignore[no-untyped-def]
             slot = near[home, at[home]]
             sizes[slot] -= 1
             out[i] = slot
+
+
+def _many(number: int, one: str, more: str) -> str:
+    """Say how many there are.
+
+    >>> _many(1, "vertex", "vertices"), _many(2048, "vertex", "vertices")
+    ('1 vertex', '2,048 vertices')
+    """
+    return f"{number:,} {one if number == 1 else more}"
