@@ -85,7 +85,7 @@ async def bfs_slot(
 ) -> dict[str, Column]:
     """Search from `sources`, at most `depth_limit` levels deep; see :func:`bfs`."""
     ctx.stage = "sources"
-    reachable = int(np.searchsorted(shard.into.offsets, shard.into.offsets[-1]))
+    reachable = _reachable(shard)
     s = _begin(ctx, shard, reachable)
     mean = _arcs(shard) // max(shard.num_vertices, 1)
     few = (len(sources) - 1) * mean  # the edges of one source are all on one slot
@@ -125,9 +125,10 @@ async def bfs_slot(
             awake, edges, pushed = ctx.vote.tolist()
             now = Progress(depth, awake, edges, now.unexplored - pushed)
     settle(*met, now.depth, s)
-    leave_out(s, reachable)
+    missing = np.zeros(shard.masters, np.bool_)
+    leave_out(s, reachable, missing)
     return {
-        "distance": Nullable(s.level, s.level < 0),
+        "distance": Nullable(s.level, missing),
         "predecessor": Neighbours(s.parent),
     }
 
@@ -184,6 +185,15 @@ def expected(edges: Any, proxies: Any, unexplored: int) -> Any:
     array([ 500, 1000])
     """
     return proxies * np.minimum(edges, unexplored) // max(unexplored, 1)
+
+
+def _reachable(shard: Shard) -> int:
+    """Return from which master on no edge leads to any; kept."""
+    found: int | None = shard.derived.get("reachable")
+    if found is None:
+        offsets = shard.into.offsets
+        found = shard.derived["reachable"] = int(np.searchsorted(offsets, offsets[-1]))
+    return found
 
 
 def _first_neighbours(shard: Shard) -> NDArray[np.uint32]:

@@ -110,7 +110,7 @@ class Options:
         By level, the transport that a probe found the fastest, or ""; () without a probe. Not
         read from the configuration, but from the probe that `cost` names.
     pin : bool
-        Whether threads keep to their cores where processes of a run fill a host.
+        Whether threads keep to their cores where those of a run fill a host.
 
     Examples
     --------

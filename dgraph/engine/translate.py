@@ -64,22 +64,48 @@ async def masters_of(
         On every slot alike, if one of `ids` is not in the graph; names the first such id.
     """
     at = shard.dictionary.ids.locate(ids)
-    positions = np.flatnonzero(at >= 0)
-    placed = shard.dictionary.placed[at[positions]].astype(np.int64)
-    owner = np.searchsorted(shard.bases, placed, side="right") - 1
-    columns: list[tuple[Array, ...] | None] = [None] * shard.slots
-    for slot in np.unique(owner).tolist():
-        mine = owner == slot
-        local = (placed[mine] - shard.bases[slot]).astype(np.int32)
-        columns[slot] = positions[mine], local
+    positions, local, starts = _by_owner(at, shard.dictionary.placed, shard.bases)
+    columns: list[tuple[Array, ...] | None] = [
+        (positions[begin:end], local[begin:end]) if begin < end else None
+        for begin, end in pairwise(starts.tolist())
+    ]
     came = [some for some in await ctx.alltoall(columns, [positions.size], work) if some]
     if ctx.vote[0] != len(ids):
         await _refuse(ctx, ids, positions)
     if not came:
         return np.zeros(0, np.int64), np.zeros(0, np.int32)
+    if len(came) == 1:
+        return came[0][0], came[0][1]
     where = np.concatenate([some[0] for some in came])
     sequence = np.argsort(where)
     return where[sequence], np.concatenate([some[1] for some in came])[sequence]
+
+
+@nb.njit(nogil=True, cache=True)
+def _by_owner(at, placed, bases):  # type: ignore[no-untyped-def]
+    """Group the queries that stand in the dictionary by the owners of their vertices.
+
+    Returned are their positions among all queries, what the owners call the vertices, and where
+    the queries of each owner begin. `at` are their places in the dictionary, -1: nowhere.
+    """
+    slots = bases.size - 1
+    starts = np.zeros(slots + 1, np.int64)
+    owners = np.empty(at.size, np.int64)
+    for i in range(at.size):
+        if at[i] >= 0:
+            owners[i] = np.searchsorted(bases, placed[at[i]], side="right") - 1
+            starts[owners[i] + 1] += 1
+    for slot in range(slots):
+        starts[slot + 1] += starts[slot]
+    positions, local = np.empty(starts[slots], np.int64), np.empty(starts[slots], np.int32)
+    following = starts.copy()
+    for i in range(at.size):
+        if at[i] >= 0:
+            place = following[owners[i]]
+            positions[place] = i
+            local[place] = placed[at[i]] - bases[owners[i]]
+            following[owners[i]] += 1
+    return positions, local, starts
 
 
 async def _refuse(ctx: Context, ids: Ids, positions: Places) -> None:

@@ -84,7 +84,7 @@ def positions_in(table: Keys, queries: Keys, dtype: type[Any]) -> NDArray[Any]:
     low, high = int(table[0]), int(table[-1])
     found, entry = np.empty(len(queries), dtype), code_dtype(len(table))
     if len(queries) * 16 < len(table):  # too few to pay for a table
-        _look_up_sorted(table, queries, np.searchsorted(table, queries), found)
+        _look_up_sorted(table, queries, found)
     elif is_dense(low, high, max(len(table), len(queries))):
         _look_up_dense(table, queries, np.full(high - low + 1, -1, entry), found)
     else:
@@ -151,9 +151,9 @@ def _look_up_dense(table, queries, index, found):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, cache=True)
-def _look_up_sorted(table, queries, places, found):  # type: ignore[no-untyped-def]
+def _look_up_sorted(table, queries, found):  # type: ignore[no-untyped-def]
     for i in range(len(queries)):
-        at = places[i]
+        at = np.searchsorted(table, queries[i])
         found[i] = at if at < len(table) and table[at] == queries[i] else -1
 
 
