@@ -26,6 +26,7 @@ from typing import Any, Literal, Self
 
 import dask
 import numba
+import numba.core.caching
 from dask.utils import parse_bytes, parse_timedelta
 
 from dgraph.errors import ConfigurationWarning, OptionError
@@ -296,6 +297,27 @@ def ensure_kernel_cache() -> None:
         numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
 
 
+def _forgive_stale_indexes() -> None:
+    """Let what kernels were cached count as nothing where it cannot be read any more.
+
+    An index names the types of arguments, and is unpickled before Numba sees that the source
+    is another one. Where an installation is replaced, `pip` leaves the indexes of the former
+    version behind, which may know a type by the name of a module that is no more.
+    """
+    kept: Any = getattr(numba.core.caching, "IndexDataCacheFile", None)
+    load = getattr(kept, "_load_index", None)
+    if load is None:  # of a Numba that keeps them in another way
+        return
+
+    def load_index(self: Any) -> Any:
+        try:
+            return load(self)
+        except (ImportError, AttributeError):
+            return {}
+
+    kept._load_index = load_index
+
+
 def _kernel() -> None:
     """Be defined as a kernel, which shows whether Numba finds a folder."""
 
@@ -316,3 +338,4 @@ def _private_folder() -> Path:
 
 
 ensure_kernel_cache()
+_forgive_stale_indexes()

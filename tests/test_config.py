@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import shutil
@@ -184,6 +185,38 @@ def test_kernels_are_cached_though_neither_package_nor_home_can_be_written(
     assert Path(printed.strip()) == cache
     assert list(cache.iterdir())
     assert cache.stat().st_mode & 0o777 == 0o700
+
+
+SHAPE = """
+from typing import NamedTuple
+
+class Shape(NamedTuple):
+    side: int
+"""
+KERNEL = """
+import numba
+from {} import Shape
+
+@numba.njit(cache=True)
+def area(shape):
+    return shape.side * shape.side
+"""
+
+
+def test_kernels_are_compiled_anew_where_the_module_of_a_type_has_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("squares_of_a_test", "shapes"):
+        (tmp_path / f"{name}.py").write_text(SHAPE)
+        (tmp_path / "kernel_of_a_test.py").write_text(KERNEL.format(name))
+        importlib.invalidate_caches()
+        kernel = importlib.import_module("kernel_of_a_test")
+        assert kernel.area(kernel.Shape(3)) == 9
+        assert not kernel.area.stats.cache_hits
+        (tmp_path / f"{name}.py").unlink()
+        del sys.modules[name], sys.modules["kernel_of_a_test"]
+    assert list(tmp_path.glob("__pycache__/kernel_of_a_test.area*.nbi"))
 
 
 def test_folder_that_others_can_enter_is_not_trusted(
