@@ -138,7 +138,7 @@ def carry(
 ) -> list[dict[str, Any]]:
     """Return a row for every carrier and size; carriers take turns, each time in another order.
 
-    Who comes after Dask's comms finds a busy event loop, and must not be the same in all turns.
+    Who came after Dask's comms was slower, so that must not be the same one in all turns.
     How a carrier compares to the best one is the median over the turns, within each: what
     slows down a turn falls on both.
     """

@@ -1,7 +1,7 @@
 """One cut of a graph, as one kernel: contract it, cut what is small, improve on the way back.
 
-All of it is one call, during which other threads run: so many short ones would wait for the
-interpreter longer than they work.
+All of it is one call, during which other threads run: between many short ones each would have
+to wait for the interpreter.
 """
 
 from __future__ import annotations

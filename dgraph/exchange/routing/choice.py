@@ -169,7 +169,7 @@ def _weigh(
     costs, domains = _costs_by_level(cost), _domains(ground)
     slots = ground.topology.slots
     each = load.messages / (slots * max(slots - 1, 1))  # of each slot to each other one
-    figures = load.width, load.vertices / slots, load.always, picked
+    figures = float(load.width), load.vertices / slots, load.always, picked
     seconds = work = 0.0
     for stage in stages(name, backwards, ground):
         if stage.sent.slot.size:
