@@ -34,6 +34,7 @@ def joined(
     idle: Callable[[int, Collection[int]], None] = quiet,
     connect: Callable[[int, socket.socket, int], SocketChannel] = connect,
     buffers: Callable[[], tuple[Any, ...]] = tuple,
+    eager: bool = False,
 ) -> Iterator[list[PeerLinks]]:
     """Yield the links of processes that have these slots, a channel between any two.
 
@@ -41,6 +42,8 @@ def joined(
     ----------
     buffers
         Returns the plans and the pool of a process.
+    eager
+        Whether they look all the time before they sleep.
     """
     size = max(owners) + 1
     channels: list[list[SocketChannel]] = [[] for _ in range(size)]
@@ -49,8 +52,9 @@ def joined(
         channels[one].append(connect(one, here, other))
         channels[other].append(connect(other, there, one))
     wakers = [Waker() for _ in range(size)]
-    links = [
-        PeerLinks(RUN, owners, mine, waker, idle, *buffers())
+    make: Any = PeerLinks
+    links: list[PeerLinks] = [
+        make(RUN, owners, mine, waker, idle, *buffers(), eager=eager)
         for mine, waker in zip(channels, wakers, strict=True)
     ]
     try:

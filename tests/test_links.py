@@ -54,8 +54,8 @@ def random_column(rng: np.random.Generator, length: int) -> np.ndarray[Any, Any]
 
 
 @settings(max_examples=20)
-@given(seed=st.integers(0, 2**32), size=st.integers(2, 4), steps=st.integers(1, 6))
-def test_every_frame_arrives_once(seed: int, size: int, steps: int) -> None:
+@given(st.integers(0, 2**32), st.integers(2, 4), st.integers(1, 6), st.booleans())
+def test_every_frame_arrives_once(seed: int, size: int, steps: int, eager: bool) -> None:
     rng = np.random.default_rng(seed)
     lengths = [0, 1, 3, 1000, READ_AHEAD // 8, READ_AHEAD + 1]
     sent = [
@@ -81,7 +81,7 @@ def test_every_frame_arrives_once(seed: int, size: int, steps: int) -> None:
             assert all(column.flags.aligned for frame in came for column in frame.columns)
             assert vote.tolist() == [size - 1, 1]
 
-    with joined(range(size)) as links:
+    with joined(range(size), eager=eager) as links:
         together(*(lambda me=me: member(me) for me in range(size)))
 
 
@@ -149,7 +149,10 @@ def test_abort_tells_the_others_why() -> None:
                 link.exchange(0, [], NO_VOTE, "sum")
 
 
-def test_abort_during_an_exchange_wakes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("eager", [False, True])
+def test_abort_during_an_exchange_wakes_it(
+    monkeypatch: pytest.MonkeyPatch, eager: bool
+) -> None:
     monkeypatch.setattr(poll, "TICK", 60.0)  # it does not look by itself
     over = threading.Event()
 
@@ -158,7 +161,7 @@ def test_abort_during_an_exchange_wakes_it(monkeypatch: pytest.MonkeyPatch) -> N
         if over.is_set():
             raise RunAbortedError("over")
 
-    with joined(range(2), idle) as (left, _), ThreadPoolExecutor(1) as pool:
+    with joined(range(2), idle, eager=eager) as (left, _), ThreadPoolExecutor(1) as pool:
         exchange = pool.submit(left.exchange, 0, [], NO_VOTE, "sum")
         while not left._lock.locked():
             time.sleep(0.001)

@@ -100,13 +100,13 @@ class _Gang:
     def run(self) -> Outcome:
         spec, slots = self.spec, self.spec.members[self.me].slots
         held = self.plugin.held_for(spec, slots)
+        cores = self._cores()
         if self.peers.names:
-            self.links = self.seat.links = self._join()
+            self.links = self.seat.links = self._join(eager=bool(cores.mine))
         network = self._network()
         if network is not None:
             network.kept = held
         away = set(range(spec.slots)).difference(slots)
-        cores = self._cores()
         contexts = {slot: Context(slot, spec.slots, network, away) for slot in slots}
         for context in contexts.values():
             context.shares_process_with(list(contexts.values()))
@@ -192,14 +192,15 @@ class _Gang:
                 self.plugin.outputs.keep(self.key, (self.spec.run, slot), kept)
         return values
 
-    def _join(self) -> PeerLinks:
+    def _join(self, eager: bool) -> PeerLinks:
         """Connect to all other members."""
         spec, pool = self.spec, self.pool
         joining = Joining(spec, self.me, self.peers, self.plugin, self.seat)
         channels = joining.channels(self.check)
         plans = make_plans(spec, self.me, self.peers.carriers, pool.cap)
+        owners, waker = _owners(spec), self.seat.waker
         return PeerLinks(
-            self.number, _owners(spec), channels, self.seat.waker, self.watch, plans, pool
+            self.number, owners, channels, waker, self.watch, plans, pool, eager=eager
         )
 
     def _network(self) -> Network | None:

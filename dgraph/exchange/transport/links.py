@@ -70,6 +70,8 @@ class PeerLinks:
         The buffers for each other member.
     pool : Pool, optional
         What they have in common.
+    eager : bool
+        Whether the threads that exchange have cores of their own; see `Poll`.
     """
 
     def __init__(
@@ -81,8 +83,10 @@ class PeerLinks:
         idle: Callable[[int, Collection[int]], None],
         plans: Mapping[int, Plan] | None = None,
         pool: Pool | None = None,
+        eager: bool = False,
     ) -> None:
         self._run = run
+        self._eager = eager
         self._owners = owners
         self._channels = rotated(channels)
         self._waker = waker
@@ -258,7 +262,7 @@ class PeerLinks:
             if not missing and not unsent:
                 return bundles
             if poll is None:
-                poll = Poll(self._waker)
+                poll = Poll(self._waker, self._eager)
                 ready = missing | unsent
             poll.update(ready, missing, unsent)
             ready = poll.wait()
@@ -272,7 +276,7 @@ class PeerLinks:
 
         Otherwise two processes with much to say to each other would wait for ever.
         """
-        poll = Poll(self._waker)
+        poll = Poll(self._waker, self._eager)
         deaf: set[Channel] = set()
         ready: Collection[Channel] = self._channels
         while True:
