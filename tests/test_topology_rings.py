@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from dgraph.errors import DgraphError, OptionError, TopologyError, TopologyWarning
 from dgraph.topology import Topology
+from dgraph.topology.lay import Laid, lay
 
 Cell = tuple[int, int, int]
 
@@ -122,6 +123,22 @@ def test_a_torus_by_regions(drawn: tuple[Cell, list[tuple[Cell, Cell]]]) -> None
         found = tree.distance(host, list(tree.slot_names), metric="hops")
         assert found.tolist() == [hops[other] for other in tree.slot_names]
     assert pickle.loads(pickle.dumps(tree)).reading == tree.reading
+
+
+def test_hops_of_slots_that_are_laid_on_a_ring() -> None:
+    ring = Topology.read("RingName=r Nodes=n[0-4]").reading
+    assert ring is not None
+    hosts = ["n3", "n0", "elsewhere", "n0", "n2"]
+    workers = [Laid(2, f"pid {n}", host, [host]) for n, host in enumerate(hosts)]
+    laid, missing = lay(workers, ring, "somewhere")
+    assert missing == ["elsewhere"]
+    kept = [pickle.loads(pickle.dumps(laid)), Topology.from_dict(laid.to_dict())]
+    for tree in (laid, *kept, laid.collapse()):
+        found = tree.distance(0, np.arange(10), metric="hops")
+        assert found.tolist() == [0, 0, 2, 2, np.inf, np.inf, 2, 2, 1, 1]
+    flat = Topology.from_dict(Topology.from_fanouts([2, 2]).to_dict())
+    with pytest.raises(OptionError, match="rings or tori"):
+        flat.distance(0, 1, metric="hops")
 
 
 POD = """

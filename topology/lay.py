@@ -125,4 +125,5 @@ def _together(
         ),
         slot_names=tuple(named[n] for n in slots),
         source=source,
+        lattices=over.lattices,
     )

@@ -31,6 +31,7 @@ class Levels:
     slot_names: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="", compare=False)
     reading: Reading | None = field(default=None, compare=False)
+    lattices: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def slots(self) -> int:
@@ -138,7 +139,7 @@ class Levels:
         """
         here, there = np.broadcast_arrays(self._numbers(i), self._numbers(j))
         if metric == "hops":
-            return hops(self._lattices(), self.slot_names, here, there)
+            return self._hops(here, there)
         if costs is None:
             costs = 10.0 ** np.arange(self.height + 1)
         if len(costs) <= self.height:
@@ -202,16 +203,14 @@ class Levels:
         np.add.at(totals, level, number)
         return totals
 
-    def _lattices(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = (
-            self.reading.details.get("lattices", {}) if self.reading else {}
-        )
-        if not found:
+    def _hops(self, here: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.float64]:
+        if not self.lattices:
             raise OptionError(
                 "metric='hops' needs a topology that was read from rings or tori, as Slurm's "
                 "topology.yaml has them; dgraph.topology.Lattice makes one of a shape"
             )
-        return found
+        # slots of one host are no link apart
+        return hops(self.lattices, self.slot_names, here, there)
 
     @cached_property
     def _matrix(self) -> NDArray[np.int64]:

@@ -49,6 +49,9 @@ class Topology(Levels):
         Where the tree comes from, in words; not compared.
     reading : Reading or None
         What the source said, with paths, warnings and details; not compared.
+    lattices : mapping
+        The rings and tori of hosts for ``metric="hops"``; `dgraph.topology.sources.lattices`
+        says how they are told. Not compared.
 
     Examples
     --------
@@ -264,6 +267,7 @@ class Topology(Levels):
             slot_names=tuple(reading.paths),
             source=source or reading.format,
             reading=reading,
+            lattices=reading.details.get("lattices", {}),
         )
 
     @classmethod
@@ -283,7 +287,11 @@ class Topology(Levels):
         True
         """
         tree = cls._of(record["partitions"], record["names"], record["level_names"])
-        return replace(tree, slot_names=tuple(record.get("slot_names", ())))
+        return replace(
+            tree,
+            slot_names=tuple(record.get("slot_names", ())),
+            lattices=record.get("lattices", {}),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return lists and strings only, for JSON."""
@@ -292,6 +300,7 @@ class Topology(Levels):
             "names": [list(names) for names in self.names],
             "level_names": list(self.level_names),
             "slot_names": list(self.slot_names),
+            "lattices": dict(self.lattices),
         }
 
     def collapse(self) -> Topology:
