@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgraph.engine.network import CANDIDATES, Network
+from dgraph.exchange.routing.choice import HEAD, Load, cheapest, estimate
 from dgraph.exchange.routing.ground import Ground
 from dgraph.exchange.routing.links import Ends, count_all, stages
 from dgraph.topology import CostModel, Topology
@@ -60,6 +61,51 @@ def test_thousands_of_slots_are_priced_as_well(fanouts: list[int]) -> None:
     many = network.choose("reduce", False, 1 << 40, 12.0, 0)
     assert few in ("monitor", "tree")  # a frame across is what costs
     assert many not in ("monitor", "tree")  # one slot of each domain would carry all bytes
+
+
+def test_messages_meet_those_of_other_slots_only() -> None:
+    ground = Ground(Topology.from_fanouts([2, 4]), 0)
+    byte = CostModel((0.0, 0.0), (0.0, 1.0))
+
+    def across(messages: int) -> float:
+        """Return the bytes of each of 6 frames from a domain: to 300 vertices of a slot."""
+        load = Load(56 * messages, 1.0, 8 * 300, always=True)
+        return estimate("rail", False, ground, byte, load) / 6 - HEAD
+
+    # two slots send, each to a vertex at most once
+    assert across(1) == pytest.approx(2, abs=0.01)
+    assert across(100) == pytest.approx(150, abs=0.01)
+    for messages in (299, 300, 400):
+        assert across(messages) == pytest.approx(300, abs=0.6)
+
+
+#: As probed on eight slots of an emulated network, in pairs of pairs.
+TREE = Topology.from_fanouts([1, 1, 2, 2, 2])
+PROBED = CostModel(
+    alpha=(1.2e-5, 1.2e-5, 1.8e-5, 1.18e-3, 1.036e-2),
+    beta=(0.0, 0.0, 1.15e-9, 1.0e-8, 4.33e-8),
+    latency=(0.0, 0.0, 0.0, 1.16e-3, 1.034e-2),
+)
+
+
+def test_bytes_decide_where_only_latency_is_more_and_then_stages_do() -> None:
+    ground = Ground(TREE, 2)
+    load = Load(189_974, 8.0, 46_628, always=True)
+    found = {name: estimate(name, True, ground, PROBED, load) for name in CANDIDATES}
+    assert found["tree"] < found["rail"] < 0.9 * found["direct"]
+    assert cheapest(CANDIDATES, True, ground, PROBED, load) == "rail"
+
+
+def test_a_broadcast_is_priced_by_how_many_messages_it_has() -> None:
+    ground = Ground(TREE, 2)
+    network = Network(ground, "auto", cost=PROBED, owners=range(8))
+    chosen = set()
+    for messages in range(33_000, 65_000, 1000):  # powers of two are too coarse to tell
+        load = Load(messages, 8.0, 46_628, always=True)
+        wanted = cheapest(CANDIDATES, True, ground, PROBED, load)
+        assert network.choose("multicast", True, messages, 8.0, 46_628) == wanted
+        chosen.add(wanted)
+    assert len(chosen) > 1
 
 
 def test_links_of_so_many_slots_add_up() -> None:

@@ -18,12 +18,15 @@ from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
 from dgraph.shard import Shard
 from dgraph.topology import CostModel, Topology
 
-__all__ = ["AUTO", "Network", "find_network", "weigh_slot"]
+__all__ = ["ALIKE_EACH_TIME", "AUTO", "Network", "find_network", "weigh_slot"]
 
 AUTO = "auto"
 
 #: What `auto` chooses among.
 CANDIDATES = ("direct", "rail", "monitor", "multileader", "tree")
+
+#: Supersteps in which as many messages are sent each time.
+ALIKE_EACH_TIME = ("votes", "multicast")
 
 #: What goes straight where no slots meet below the top: these gather in groups.
 GATHERING = ("aml", "mst", "rail", "monitor", "multileader", AUTO)
@@ -136,12 +139,13 @@ class Network:
         spread = len(set(self._owners)) > 1
         if kind == "votes" and not spread:
             return "direct"
-        size = 1 << max(int(1.414 * messages).bit_length() - 1, 0)  # the nearest power of 2
-        key = backwards, size, width, vertices
+        if kind not in ALIKE_EACH_TIME:
+            messages = 1 << max(int(1.414 * messages).bit_length() - 1, 0)  # the nearest power
+        key = backwards, messages, width, vertices
         name = self._chosen.get(key)
         if name is None:
             # if one process has all slots they are virtual: frames count as between processes
-            load = Load(size, width, vertices, always=True)
+            load = Load(messages, width, vertices, always=True)
             flat = self.ground.topology.height < 2
             names = CANDIDATES[:-1] if flat else CANDIDATES
             name = cheapest(names, backwards, self.ground, self._cost, load)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dgraph.engine.agreement import Agreement
 from dgraph.engine.multicast import Multicast, fill, open_bits, pack_bits
-from dgraph.engine.network import AUTO, Network
+from dgraph.engine.network import ALIKE_EACH_TIME, AUTO, Network
 from dgraph.engine.news import (
     News,
     join_frames,
@@ -57,9 +57,6 @@ NUMBER, VALUE = 4.0, 8.0
 
 #: Whether a kind of superstep goes the ways of its routing backwards; None: both at once.
 _BACKWARDS = {"reduce": False, "multicast": True, "changes": None}
-
-#: In these as many messages are sent each time.
-_WITHOUT_FIGURE = ("votes", "multicast")
 
 
 class Router:
@@ -362,7 +359,7 @@ class Router:
         """Return the routing of a superstep with values of so many bytes."""
         numbers = await self._agreement.numbers(shard)
         backwards = _BACKWARDS[kind]
-        if kind in _WITHOUT_FIGURE:
+        if kind in ALIKE_EACH_TIME:
             messages = numbers.total
         else:
             messages, width = self._figure(kind), NUMBER + width
@@ -376,13 +373,13 @@ class Router:
         return max(self._figures.get(kind, 0), self.network.slots)
 
     def _with_figure(self, ballot: Votes, kind: str, sent: int) -> Votes:
-        if self.network.routing != AUTO or kind in _WITHOUT_FIGURE:
+        if self.network.routing != AUTO or kind in ALIKE_EACH_TIME:
             return ballot
         ahead, self._ahead = self._ahead, 0
         return np.append(ballot, np.int64(max(sent, ahead)))
 
     def _end(self, vote: Votes, kind: str) -> None:
-        if self.network.routing == AUTO and kind not in _WITHOUT_FIGURE:
+        if self.network.routing == AUTO and kind not in ALIKE_EACH_TIME:
             self._figures[kind] = max(int(vote[-1]), self._figure(kind) // FADE)
             vote = vote[:-1]
         self.vote = vote

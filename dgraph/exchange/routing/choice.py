@@ -6,11 +6,16 @@ bytes, and of the latency of the farthest level, which passes once for all frame
 so a stage more over an expensive level costs what it does there. Where frames decide, of
 routings that take little longer than the fastest the one with the least work for all links
 together is taken: monitor sends as many bytes across as rail, but in fewer frames. Where bytes
-decide it is the one with the fewest stages.
+decide it is the one with the fewest stages. What passes for all at once is neither: few frames
+do not shorten it.
 
-Messages are taken for spread evenly. Of M messages that meet on their way to N vertices,
-N M / (N + M) are left. All slots come to the same choice, for the arithmetic is that of IEEE
-754 without any function of a library.
+Messages are taken for spread evenly. Of k slots each sends M to N vertices, to each at most
+one. Where these meet, N k M / (N + (k - 1) M) are left: M for one slot, never more than N. So
+many are left of tosses at vertices of all degrees (of t tosses N t / (N + t)), of which each
+slot makes as many as give M. On the emulated network PageRank's messages are met within 3 %.
+
+All slots come to the same choice, for the arithmetic is that of IEEE 754 without any function
+of a library.
 """
 
 from __future__ import annotations
@@ -88,6 +93,14 @@ class Load(NamedTuple):
     always: bool = False
 
 
+class _Weight(NamedTuple):
+    """The seconds of a superstep, what of them is latency, and those of all links' work."""
+
+    seconds: float
+    latency: float
+    work: float
+
+
 def measured(height: int) -> CostModel:
     """Return the costs of process, host and network as they were measured on one machine.
 
@@ -117,24 +130,24 @@ def cheapest(
     'monitor'
     """
     found = {name: _weigh(name, backwards, ground, cost, load) for name in names}
-    most = GAIN * found.get("direct", (float("inf"), 0.0))[0]
+    most = GAIN * found["direct"].seconds if "direct" in found else float("inf")
     picked = PICKED if backwards else 0.0
     worth = {
         name: some
         for name, some in found.items()
-        if some[0] < most
-        and (not picked or _weigh(name, backwards, ground, cost, load, picked)[0] < most)
+        if some.seconds < most
+        and (not picked or _weigh(name, backwards, ground, cost, load, picked).seconds < most)
     }
     if not worth:
         return "direct"
-    fastest = min(worth, key=lambda name: worth[name][0])
-    seconds = worth[fastest][0]
-    empty = _weigh(fastest, backwards, ground, cost, load._replace(width=0.0))[0]
-    if 2 * empty < seconds:
-        alike = [name for name, some in worth.items() if some[0] <= ALIKE * seconds]
-        return min(alike, key=lambda name: (_moving(name, backwards, ground), worth[name][0]))
-    close = [name for name, some in worth.items() if some[0] <= CLOSE * seconds]
-    return min(close, key=lambda name: worth[name][1])
+    fastest = min(worth, key=lambda name: worth[name].seconds)
+    seconds = worth[fastest].seconds
+    empty = _weigh(fastest, backwards, ground, cost, load._replace(width=0.0))
+    if 2 * empty.seconds < seconds + empty.latency:
+        alike = [name for name, some in worth.items() if some.seconds <= ALIKE * seconds]
+        return min(alike, key=lambda name: (_moving(name, backwards, ground), worth[name]))
+    close = [name for name, some in worth.items() if some.seconds <= CLOSE * seconds]
+    return min(close, key=lambda name: worth[name].work)
 
 
 def _moving(name: str, backwards: bool | None, ground: Ground) -> int:
@@ -154,7 +167,7 @@ def estimate(name: str, backwards: bool, ground: Ground, cost: CostModel, load: 
     ...  for name in ("direct", "rail", "monitor")]
     [0.000231, 0.000161, 0.000192]
     """
-    return _weigh(name, backwards, ground, cost, load)[0]
+    return _weigh(name, backwards, ground, cost, load).seconds
 
 
 def _weigh(
@@ -164,31 +177,42 @@ def _weigh(
     cost: CostModel,
     load: Load,
     picked: float = 0.0,
-) -> tuple[float, float]:
-    """Return the seconds that a superstep takes, and those of work for all links together."""
-    costs, domains = _costs_by_level(cost), _domains(ground)
+) -> _Weight:
+    """Return what a superstep costs over a routing."""
+    (costs, links), domains = _costs_by_level(cost), _domains(ground)
     slots = ground.topology.slots
     each = load.messages / (slots * max(slots - 1, 1))  # of each slot to each other one
     figures = float(load.width), load.vertices / slots, load.always, picked
-    seconds = work = 0.0
+    seconds = latency = work = 0.0
     for stage in stages(name, backwards, ground):
         if stage.sent.slot.size:
             sides = [
-                _weigh_side(*ends, stage.share * each, *figures, costs, domains)
+                _weigh_side(*ends, stage.share * each, *figures, costs, links, domains)
                 for ends in (stage.sent, stage.got)
             ]
             # a frame that is sent now and then makes a stage wait now and then
             seconds += STAGE + max(most for most, _, _ in sides) + sides[1][1]
+            latency += sides[1][1]
             work += sides[1][2]
-    return seconds, work
+    return _Weight(seconds, latency, work)
 
 
 @lru_cache(maxsize=64)
-def _costs_by_level(cost: CostModel) -> NDArray[np.float64]:
-    """Return alpha, beta, latency, what is slower and the link, or -1 if it is the slot's."""
+def _costs_by_level(cost: CostModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return alpha, beta, latency and what is slower, by level; and what a byte costs on links.
+
+    The latter by the level of its frame and by that of the link: if links have no costs of
+    their own, what the frame's level costs.
+
+    Examples
+    --------
+    >>> _costs_by_level(CostModel((0, 0), (1e-9, 2e-9)))[1].tolist()
+    [[1e-09, 1e-09], [2e-09, 2e-09]]
+    """
     none = (0.0,) * len(cost.alpha)
-    rows = cost.alpha, cost.beta, cost.latency or none, cost.slowest, cost.link or (-1.0,) * 99
-    return np.array([row[: len(none)] for row in rows], np.float64)
+    costs = np.array([cost.alpha, cost.beta, cost.latency or none, cost.slowest], np.float64)
+    links = np.array(cost.link) if cost.link else costs[1][:, None]
+    return costs, np.ascontiguousarray(np.broadcast_to(links, (len(none),) * 2))
 
 
 @lru_cache(maxsize=64)
@@ -201,7 +225,7 @@ def _domains(ground: Ground) -> NDArray[np.int64]:
 
 @nb.njit(cache=True)
 def _weigh_side(  # type: ignore[no-untyped-def]
-    slot, level, times, pairs, kinds, each, width, room, always, picked, costs, domains
+    slot, level, times, pairs, kinds, each, width, room, always, picked, costs, links, domains
 ):
     """Return what the most loaded slot or link spends, how long all wait, and all work.
 
@@ -211,19 +235,18 @@ def _weigh_side(  # type: ignore[no-untyped-def]
     spent, passing = np.zeros(domains.shape[1]), np.zeros(domains.shape)
     work = waits = 0.0
     for i in range(slot.size):
-        alpha, beta, latency, slowest, _ = costs[:, level[i]]
+        alpha, beta, latency, slowest = costs[:, level[i]]
         messages = each * pairs[i]
         if room > 0.0 and pairs[i] > kinds[i]:
-            messages = messages * (room * kinds[i]) / (messages + room * kinds[i])
+            own = min(each, room)
+            messages = room * pairs[i] * own / (room + (pairs[i] / kinds[i] - 1.0) * own)
         frames = 1.0 if always else messages / (1.0 + messages)
         size = width * messages + HEAD * frames
         handling = (alpha - latency) * frames + beta * size + picked * messages
         spent[slot[i]] += times[i] * handling
         for above in range(level[i]):
-            link = costs[4, above + 1]
-            passing[above, domains[above, slot[i]]] += (
-                (beta if link < 0.0 else link) * size * times[i]
-            )
+            link = links[level[i], above + 1]
+            passing[above, domains[above, slot[i]]] += link * size * times[i]
         waits = max(waits, latency * frames)
         work += times[i] * (alpha * frames + slowest * size)
     most = spent.max()
