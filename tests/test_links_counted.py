@@ -100,10 +100,10 @@ def test_a_broadcast_is_priced_by_how_many_messages_it_has() -> None:
     ground = Ground(TREE, 2)
     network = Network(ground, "auto", cost=PROBED, owners=range(8))
     chosen = set()
-    for messages in range(33_000, 65_000, 1000):  # powers of two are too coarse to tell
-        load = Load(messages, 8.0, 46_628, always=True)
+    for messages in range(100_000, 180_000, 8_000):  # all nearest to 2**17
+        load = Load(messages, 6.0, 46_628, always=True)
         wanted = cheapest(CANDIDATES, True, ground, PROBED, load)
-        assert network.choose("multicast", True, messages, 8.0, 46_628) == wanted
+        assert network.choose("multicast", True, messages, 6.0, 46_628) == wanted
         chosen.add(wanted)
     assert len(chosen) > 1
 
