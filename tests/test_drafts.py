@@ -268,7 +268,7 @@ def test_auto_prices_chunk_as_its_figures_say(
 
 
 def test_auto_refuses_a_wrong_number_of_runs() -> None:
-    with pytest.raises(ValueError, match="expected runs of at least 0, got -1"):
+    with pytest.raises(ValueError, match="runs must be a number from 0 on, not -1"):
         dg.placement.Auto(runs=-1)
 
 

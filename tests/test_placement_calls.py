@@ -97,12 +97,12 @@ def test_metis_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, client: Cli
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"edges": "vertex"}, "edges to be one of 'source'"),
-        ({"order": "random"}, "order to be one of"),
+        ({"edges": "vertex"}, "edges must be 'source' or"),
+        ({"order": "random"}, "order must be 'grown'"),
         ({"spread": "greedy"}, "one after the other"),
-        ({"vol_st": 0}, "at least 1 byte"),
-        ({"refine": -1}, "refine of at least 0"),
-        ({"eps": 2.0}, "eps from 0 to 1"),
+        ({"vol_st": 0}, "vol_st must be an integer from 1 on or None, not 0"),
+        ({"refine": -1}, "refine must be an integer from 0 on, not -1"),
+        ({"eps": 2.0}, "eps must be a number from 0 to 1, not 2.0"),
     ],
 )
 def test_wrong_options_say_what_is_allowed(options: Any, message: str) -> None:

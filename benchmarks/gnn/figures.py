@@ -27,6 +27,7 @@ from benchmarks.command import Workbench
 from benchmarks.hierarchy.tables import Plot, Table
 from benchmarks.placement.inputs import grid, kronecker
 from dgraph.gnn.measuring import PARTED, Trial, measured
+from dgraph.graph import home_of
 
 __all__ = ["FIGURES", "Bench", "Settings"]
 
@@ -112,7 +113,7 @@ class Bench(Workbench[Settings]):
 
 def vertices(g: dg.Graph) -> Array:
     """Return all vertices, ascending."""
-    frame = g._home.client.compute(g.vertices(), sync=True)
+    frame = home_of(g).client.compute(g.vertices(), sync=True)
     return np.sort(frame["vertex"].to_numpy())
 
 

@@ -67,7 +67,8 @@ class _Phases:
         """End the stage that runs and begin another."""
         now = perf_counter()
         if self._ctx.stage:
-            self.seconds[self._ctx.stage] = now - self._began
+            before = self.seconds.get(self._ctx.stage, 0.0)  # auto looks, then places
+            self.seconds[self._ctx.stage] = before + now - self._began
         self._ctx.stage, self._began = stage, now
 
 

@@ -9,9 +9,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import integer, number
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
-from dgraph.errors import OptionError
 from dgraph.placement.draft import Draft
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
@@ -49,11 +49,8 @@ class Adp:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if not self.replica >= 0 or self.turns < 0:
-            raise OptionError(
-                f"expected replica and turns of at least 0, got {self.replica} and "
-                f"{self.turns}; try 1.0 and 4"
-            )
+        number("replica", self.replica, 0)
+        integer("turns", self.turns, 0)
 
     @property
     def base(self) -> Strategy:

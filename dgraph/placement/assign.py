@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from distributed import Client
 
+from dgraph.arguments import choice, integer, number
 from dgraph.build.joining import whole_rows
 from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.clients import find_client, look_and_make
@@ -16,8 +17,7 @@ from dgraph.edges.inputs import EdgeInput, edge_input
 from dgraph.edges.vertex_inputs import VertexInput, placement_input
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
-from dgraph.errors import OptionError
-from dgraph.graph import Graph, run_algorithm
+from dgraph.graph import Graph, home_of, run_algorithm
 from dgraph.ingest import find_home, ingest
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.frame import Frame
@@ -89,13 +89,13 @@ def assign(
 
 def _assigned(graph: Graph) -> Any:
     with graph:
-        return table(graph._home, graph.id_dtype, "assign", _assign_slot, columns=SLOT)
+        return table(home_of(graph), graph.id_dtype, "assign", _assign_slot, columns=SLOT)
 
 
 async def _assigned_later(graph: Any) -> Any:
     made = await graph
     try:
-        return await table(made._home, made.id_dtype, "assign", _assign_slot, columns=SLOT)
+        return await table(home_of(made), made.id_dtype, "assign", _assign_slot, columns=SLOT)
     finally:
         made.close()
 
@@ -170,11 +170,9 @@ def refine(g: Graph, rounds: int = 8, *, eps: float = 0.05, metric: str = "tree"
     ...     g.placement.figures().cost < before
     True
     """
-    if rounds < 0 or not 0 <= eps <= 1 or metric not in ("tree", "grid"):
-        raise OptionError(
-            "expected rounds of at least 0, eps from 0 to 1 and metric 'tree' or 'grid', got "
-            f"{rounds}, {eps} and {metric!r}"
-        )
+    integer("rounds", rounds, 0)
+    number("eps", eps, 0, 1)
+    choice("metric", metric, ("tree", "grid"))
     unit = (tree_distances if metric == "tree" else grid_distances)(g.topology)
     found: DataFrame = run_algorithm(g, "refine", _refine_slot, rounds, eps, unit, columns=SLOT)
     return found

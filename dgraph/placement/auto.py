@@ -33,6 +33,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import number
 from dgraph.build.meeting import order_of_row
 from dgraph.build.strategy import EdgeStrategy, Look, Strategy, Totals, VertexBlock
 from dgraph.config import Options
@@ -116,8 +117,8 @@ class Auto:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if not 0 <= self.runs < np.inf:
-            raise OptionError(f"expected runs of at least 0, got {self.runs}; try runs=1")
+        if number("runs", self.runs, 0) == np.inf:
+            raise OptionError("runs must be a finite number, not inf")
 
     @property
     def base(self) -> Strategy:

@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.placement.bisection import leaf_order
+from dgraph.placement.halving import leaf_order
 from dgraph.topology import Topology
 
 __all__ = ["distribute"]

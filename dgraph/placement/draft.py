@@ -50,6 +50,8 @@ class Draft:
         """Return in which run each vertex is, as the slot that gets the run."""
         ends = int(totals.measures[:, 1].sum())
         few = min(slots, max(1, -(-ends // self.enough)))
+        if few == 1:
+            return np.zeros(len(block), np.int32)
         spread = np.arange(few, dtype=np.int32) * slots // few
         chosen: NDArray[np.int32] = spread[Chunk(alpha=8).slots_of(block, few, totals)]
         return chosen

@@ -13,6 +13,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import number
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
@@ -51,11 +52,9 @@ class Fennel:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if not 1 < self.gamma <= 4 or not 0 <= self.eps <= 1:
-            raise OptionError(
-                f"expected gamma above 1 up to 4 and eps from 0 to 1, got {self.gamma} and "
-                f"{self.eps}; try 1.5 and 0.05"
-            )
+        if not 1 < number("gamma", self.gamma) <= 4:
+            raise OptionError(f"gamma must be a number above 1, up to 4, not {self.gamma}")
+        number("eps", self.eps, 0, 1)
 
     @property
     def base(self) -> Strategy:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dgraph.placement.heap import pop, push
 
-__all__ = ["contract", "grow", "improve", "match", "restrict", "try_sides"]
+__all__ = ["contract", "grow", "improve", "match", "try_sides"]
 
 
 @nb.njit(nogil=True, cache=True)
@@ -89,24 +89,6 @@ def contract(rows, coarse, pairs):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def restrict(rows, kept, new):  # type: ignore[no-untyped-def]
-    """Return the rows and masses of some vertices; `new` has their new numbers, else -1."""
-    offsets, targets, weights, mass = rows
-    to_offsets = np.zeros(kept.size + 1, np.int64)
-    to_targets = np.empty(targets.size, np.int32)
-    to_weights = np.empty(targets.size, np.int64)
-    at = np.int64(0)
-    for j in range(kept.size):
-        for i in range(offsets[kept[j]], offsets[kept[j] + 1]):
-            u = new[targets[i]]
-            if u >= 0:
-                to_targets[at], to_weights[at] = u, weights[i]
-                at += 1
-        to_offsets[j + 1] = at
-    return to_offsets, to_targets[:at].copy(), to_weights[:at].copy(), mass[kept]
-
-
-@nb.njit(nogil=True, cache=True)
 def grow(rows, goal, start, side):  # type: ignore[no-untyped-def]
     """Grow side 0 around a vertex, by the best gain, until its mass reaches the goal."""
     offsets, targets, weights, mass = rows
@@ -147,8 +129,8 @@ class Moves(NamedTuple):
 
     Parameters
     ----------
-    gain : int64 array of length n
-        By how much the cut falls if a vertex moves.
+    gain, total : int64 arrays of length n
+        By how much the cut falls if a vertex moves; the weight of all its edges.
     locked : bool array of length n
         Whether it has moved in this pass.
     moved : int32 array of length n
@@ -161,6 +143,7 @@ class Moves(NamedTuple):
     """
 
     gain: NDArray[np.int64]
+    total: NDArray[np.int64]
     locked: NDArray[np.bool_]
     moved: NDArray[np.int32]
     keys: NDArray[np.int64]
@@ -179,7 +162,7 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
     m = _measure(rows, side)
     n, sums = side.size, m.sums
     for _ in range(passes):
-        _fill_heaps(rows, side, abs(sums[0] - goal) > slack, m)
+        _fill_heaps(side, abs(sums[0] - goal) > slack, m)
         count, best = 0, 0
         least, least_off = sums[1], abs(sums[0] - goal)
         before, before_off = least, least_off
@@ -238,20 +221,21 @@ def _measure(rows, side):  # type: ignore[no-untyped-def]
     """Return the gains of all vertices, and room for the heaps."""
     offsets, targets, weights, mass = rows
     n = mass.size
-    gain, sums = np.zeros(n, np.int64), np.zeros(2, np.int64)
+    gain, total, sums = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(2, np.int64)
     for v in range(n):
         if side[v] == 0:
             sums[0] += mass[v]
+        every, across = np.int64(0), np.int64(0)
         for i in range(offsets[v], offsets[v + 1]):
-            if side[targets[i]] == side[v]:
-                gain[v] -= weights[i]
-            else:
-                gain[v] += weights[i]
-                sums[1] += weights[i]
+            every += weights[i]
+            across += weights[i] * (side[targets[i]] ^ side[v])
+        gain[v], total[v] = 2 * across - every, every
+        sums[1] += across
     sums[1] //= 2
     room = n + targets.size + 1
     return Moves(
         gain,
+        total,
         np.zeros(n, np.bool_),
         np.empty(n, np.int32),
         np.empty((2, room), np.int64),
@@ -262,19 +246,15 @@ def _measure(rows, side):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def _fill_heaps(rows, side, is_uneven, m):  # type: ignore[no-untyped-def]
+def _fill_heaps(side, is_uneven, m):  # type: ignore[no-untyped-def]
     """Let vertices move that have a neighbour on the other side; all if sides are uneven."""
-    offsets, targets, _, _ = rows
-    m.size[:] = 0
+    gain, total, keys, nodes, size = m.gain, m.total, m.keys, m.nodes, m.size
+    size[:] = 0
     for v in range(side.size):
-        may = is_uneven or offsets[v] == offsets[v + 1]
-        i = offsets[v]
-        while not may and i < offsets[v + 1]:
-            may = side[targets[i]] != side[v]
-            i += 1
-        if may:
+        # gain == -total: all neighbours are on this side
+        if is_uneven or gain[v] > -total[v] or total[v] == 0:
             s = side[v]
-            m.size[s] = push(m.keys[s], m.nodes[s], m.size[s], -m.gain[v], v)
+            size[s] = push(keys[s], nodes[s], size[s], -gain[v], v)
 
 
 @nb.njit(nogil=True, cache=True)

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import choice, integer, number, optional_integer
 from dgraph.build.strategy import Strategy
 from dgraph.engine.alone import Alone
 from dgraph.engine.context import Context
@@ -122,23 +123,15 @@ class Hierarchy:
     def __post_init__(self) -> None:
         """Check the options."""
         for name, allowed in _ALLOWED.items():
-            if getattr(self, name) not in allowed:
-                raise OptionError(
-                    f"expected {name} to be one of {', '.join(map(repr, allowed))}, got "
-                    f"{getattr(self, name)!r}"
-                )
+            choice(name, getattr(self, name), allowed)
         if self.spread == "greedy" and self.order == "grown":
             raise OptionError(
                 "spread='greedy' distributes trees that were grown one after the other: "
                 "use it with order='dfs', 'bfs' or 'prim'"
             )
-        if self.vol_st is not None and self.vol_st < 1:
-            raise OptionError(f"expected vol_st of at least 1 byte, got {self.vol_st}")
-        if self.refine < 0 or not 0 <= self.eps <= 1:
-            raise OptionError(
-                f"expected refine of at least 0 and eps from 0 to 1, got {self.refine} and "
-                f"{self.eps}; try refine=8, eps=0.05"
-            )
+        optional_integer("vol_st", self.vol_st, 1)
+        integer("refine", self.refine, 0)
+        number("eps", self.eps, 0, 1)
 
     @property
     def base(self) -> Strategy:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import number
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
@@ -50,8 +51,8 @@ class Metis:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if not 0 < self.eps < 1:
-            raise OptionError(f"expected eps between 0 and 1, got {self.eps}; try 0.03")
+        if not 0 < number("eps", self.eps) < 1:
+            raise OptionError(f"eps must be a number between 0 and 1, not {self.eps}")
 
     @property
     def base(self) -> Strategy:

@@ -203,12 +203,10 @@ def _sweep(rows, slot_of, unit, degree, may, changed, active, turn, rank, moves)
         now = np.int64(slot_of[v])
         if not active[v] or (now >= 0 and not moves):
             continue
-        many = tally(v, offsets, targets, slot_of, count, touched)
-        if many == 0 or (many == 1 and touched[0] == now):
-            if many:
-                count[now] = 0
+        if not _looks_away(v, offsets, targets, slot_of):
             active[v] = now < 0
             continue
+        many = tally(v, offsets, targets, slot_of, count, touched)
         known = find_costs(unit, count, touched, many, costs)
         cost = find_cost(now, unit, count, touched, many) if now >= 0 else np.inf
         may_swap = turn >= 0 and now >= 0 and _turns(rank[v], turn)
@@ -247,6 +245,17 @@ def _sweep(rows, slot_of, unit, degree, may, changed, active, turn, rank, moves)
             if targets[i] < active.size:
                 active[targets[i]] = True
     return np.int64(saved), np.int64(seen)
+
+
+@nb.njit(nogil=True, cache=True, inline="always")
+def _looks_away(v, offsets, targets, slot_of):  # type: ignore[no-untyped-def]
+    """Tell whether a vertex has a neighbour on another slot."""
+    now = slot_of[v]
+    for i in range(offsets[v], offsets[v + 1]):
+        s = slot_of[targets[i]]
+        if s != now and s >= 0:
+            return True
+    return False
 
 
 @nb.njit(nogil=True, cache=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dgraph.placement.fm import contract, improve, match, try_sides
 
-__all__ = ["cut", "improve_at", "slack_of"]
+__all__ = ["cut", "fraction_of", "improve_at", "slack_of"]
 
 #: A graph of so many vertices is not contracted further.
 SMALL = 96
@@ -27,6 +27,8 @@ PATIENCE, PATIENT = 64, 40
 def cut(rows, goal, share, seed, tries):  # type: ignore[no-untyped-def]
     """Return side 0 or 1 of each vertex, the best of so many sides grown at random."""
     mass = rows[3]
+    if not mass.size:
+        return np.zeros(0, np.int8)
     heaviest = max(mass.sum() // 20, mass.max())
     finer, pair_of = [rows], [np.zeros(0, np.int32)]
     while finer[-1][3].size > SMALL:
@@ -66,3 +68,10 @@ def slack_of(mass, goal, share):  # type: ignore[no-untyped-def]
     """Return how far side 0 may be from the goal: its share, but half of a typical vertex."""
     smaller = min(goal, mass.sum() - goal)
     return max(np.int64(share * smaller), mass.min() // 2)
+
+
+@nb.njit(nogil=True, cache=True)
+def fraction_of(halving, run):  # type: ignore[no-untyped-def]
+    """Return which part of a run of slots its first half is."""
+    begin, at, end = halving.runs[run, 0], halving.runs[run, 1], halving.runs[run, 2]
+    return (at - begin) / (end - begin)

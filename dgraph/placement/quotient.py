@@ -49,6 +49,11 @@ class Quotient:
         """Number of vertices."""
         return len(self.mass)
 
+    @property
+    def rows(self) -> tuple[Array, Array, Array, Array]:
+        """Offsets, targets, weights and mass, as kernels take them."""
+        return self.offsets, self.targets, self.weights, self.mass
+
 
 async def gather_quotient(
     ctx: Context, shard: Shard, links: Links, trees: Trees
@@ -95,14 +100,8 @@ def make_quotient(
     >>> q.offsets, q.targets, q.weights
     (array([0, 1, 3, 4]), array([1, 0, 2, 1], dtype=int32), array([2, 2, 5, 5]))
     """
-    n = len(mass)
-    length = np.bincount(source, minlength=n) + np.bincount(target, minlength=n)
-    offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    targets = np.empty(int(offsets[-1]), np.int32)
-    weights = np.empty(targets.size, np.int64)
-    _fill(source, target, count, offsets[:-1].copy(), targets, weights)
-    kept = add_up(offsets, targets, weights)
-    return Quotient(offsets, targets[:kept].copy(), weights[:kept].copy(), mass)
+    offsets, targets, weights = _lay_out(source, target, count, len(mass))
+    return Quotient(offsets, targets, weights, mass)
 
 
 def quotient_of(
@@ -152,13 +151,24 @@ def _pairs(offsets, targets, tree, count):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def _fill(source, target, count, at, targets, weights):  # type: ignore[no-untyped-def]
+def _lay_out(source, target, count, n):  # type: ignore[no-untyped-def]
+    """Return the rows of pairs: each in both directions, equal ones added up."""
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(source.size):
+        offsets[source[i] + 1] += 1
+        offsets[target[i] + 1] += 1
+    for v in range(n):
+        offsets[v + 1] += offsets[v]
+    targets, weights = np.empty(offsets[n], np.int32), np.empty(offsets[n], np.int64)
+    at = offsets[:-1].copy()
     for i in range(source.size):
         a, b = source[i], target[i]
         targets[at[a]], weights[at[a]] = b, count[i]
         at[a] += 1
         targets[at[b]], weights[at[b]] = a, count[i]
         at[b] += 1
+    kept = add_up(offsets, targets, weights)
+    return offsets, targets[:kept], weights[:kept]
 
 
 @nb.njit(nogil=True, cache=True)

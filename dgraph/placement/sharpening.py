@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.placement.bisection import halves, improve_sides, leaf_order, part_of, share_of
 from dgraph.placement.growth import Trees
+from dgraph.placement.halving import halving_of, parted, share_of
 from dgraph.placement.loads import Sizes, loads_here
+from dgraph.placement.multilevel import fraction_of, improve_at
 from dgraph.placement.quotient import Quotient, make_quotient
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
@@ -130,27 +131,7 @@ def _decide(
 
 def sharpen_cuts(q: Quotient, slot: NDArray[np.int32], topology: Topology, eps: float) -> None:
     """Improve the cuts of a graph that has slots already, in place."""
-    share = share_of(topology, eps)
-    _sharpen(q, np.arange(q.n), slot, leaf_order(topology), topology, share)
-
-
-def _sharpen(
-    q: Quotient, names: Array, slot: Array, slots: Array, topology: Topology, share: float
-) -> None:
-    """Do so with a part of the graph: vertices of these names, which lie on these slots."""
-    if len(slots) == 1:
-        return
-    at = halves(slots, topology)
-    second = np.zeros(topology.slots, np.int8)
-    second[slots[at:]] = 1
-    own = slot[names]
-    side = second[own]
-    improve_sides(q, side, at / len(slots), share)
-    _adopt(q.offsets, q.targets, q.weights, side, second, slots[[0, at]], own)
-    slot[names] = own
-    for which, some in ((0, slots[:at]), (1, slots[at:])):
-        kept = np.flatnonzero(side == which)
-        _sharpen(part_of(q, kept), names[kept], slot, some, topology, share)
+    _sharpen(q.rows, np.arange(q.n), halving_of(topology), 0, share_of(topology, eps), slot)
 
 
 @nb.njit(nogil=True, cache=True)
@@ -220,8 +201,33 @@ def _cut_out(rows, mine, band, slot_of, rank):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(nogil=True, cache=True)
-def _adopt(offsets, targets, weights, side, second, firsts, own):  # type: ignore[no-untyped-def]
+def _sharpen(rows, names, halving, run, share, slot):  # type: ignore[no-untyped-def]
+    """Improve the cuts of a part of the graph: vertices of these names, on a run of slots."""
+    second = np.empty(halving.slots.size, np.int8)
+    todo = [(rows, names, run)]
+    while todo:
+        rows, names, run = todo.pop()
+        begin, at, end, seconds, _ = halving.runs[run]
+        if end - begin == 1:
+            continue
+        second[halving.slots[begin:at]] = 0
+        second[halving.slots[at:end]] = 1
+        own = slot[names]
+        side = second[own]
+        goal = np.int64(np.rint(rows[3].sum() * fraction_of(halving, run)))
+        improve_at(rows, side, goal, share)
+        firsts = halving.slots[begin], halving.slots[at]
+        _adopt(rows, side, second, firsts, own)
+        slot[names] = own
+        first, other = parted(rows, side, names)
+        todo.append((*first, run + 1))
+        todo.append((*other, seconds))
+
+
+@nb.njit(nogil=True, cache=True)
+def _adopt(rows, side, second, firsts, own):  # type: ignore[no-untyped-def]
     """Give vertices that have changed sides the slot there of most of their edges."""
+    offsets, targets, weights, _ = rows
     count = np.zeros(second.size, np.int64)
     queue = np.empty(own.size, np.int32)
     many = 0

@@ -9,11 +9,11 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import integer, number
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
-from dgraph.errors import OptionError
-from dgraph.placement.bisection import leaf_order
 from dgraph.placement.draft import Draft
+from dgraph.placement.halving import leaf_order
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
 from dgraph.topology import Topology
@@ -56,11 +56,8 @@ class TopoX:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if self.size < 1 or not 0 <= self.eps <= 1:
-            raise OptionError(
-                f"expected size of at least 1 and eps from 0 to 1, got {self.size} and "
-                f"{self.eps}; try 64 and 0.05"
-            )
+        integer("size", self.size, 1)
+        number("eps", self.eps, 0, 1)
 
     @property
     def base(self) -> Strategy:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
-from dgraph.placement.bisection import leaf_order
 from dgraph.placement.draft import Draft
+from dgraph.placement.halving import leaf_order
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
 from dgraph.topology import Topology
