@@ -19,7 +19,7 @@ from pyarrow.lib import ArrowException
 import dgraph as dg
 from dgraph.cli_cluster import CLUSTER_OPTIONS, Command, cluster_client, with_options
 from dgraph.cli_interrupt import INTERRUPTED, end_at_once, interrupted_once
-from dgraph.cli_messages import complain, notes_to_terminals, warn_in_lines
+from dgraph.cli_messages import complain, notes_without_out, remedy, say, warn_in_lines
 from dgraph.cli_placement import PLACEMENT_OPTIONS, placement
 from dgraph.cli_topology import topology
 from dgraph.edges.files import FORMATS
@@ -70,6 +70,11 @@ _JOB_OPTIONS = (
     ),
     click.option("--sep", help="Separator of text files; default: found out."),
     click.option("--header/--no-header", default=None, help="Default: found out."),
+    click.option(
+        "--dtype",
+        type=click.Choice(["int64", "uint64", "str"]),
+        help="Of the ids in files; default: found out.",
+    ),
     _policy("duplicates", "min", "Parallel edges."),
     _policy("self_loops", "keep", "Edges from a vertex to itself."),
     _policy("nulls", "error", "Edges that lack an id or weight."),
@@ -105,6 +110,7 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
     elif job.format == "parquet":
         raise click.UsageError("--format parquet needs a file: name it with --out")
     with (
+        notes_without_out(job.out),
         cluster_client(job.workers, job.threads, job.scheduler) as client,
         job.graph(client) as graph,
     ):
@@ -112,6 +118,8 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
             one = isinstance(typed, str)
             ids = [_as_id(graph, text) for text in ([typed] if one else typed)]
             arguments["source"] = ids[0] if one else ids
+        if not graph.num_edges:
+            say(f"{job.edges} holds no edges, or none is left: is it the right file?")
         result = algorithm(graph, **arguments)
         record = graph.runs[-1]
         if job.out is None or sys.stderr.isatty():
@@ -178,7 +186,7 @@ def _stated_source(job: Job, algorithm: str) -> str:
 
 @_job_command(
     "pagerank",
-    click.option("--alpha", type=float, show_default="0.85"),
+    click.option("--alpha", type=float, show_default="0.85", help="Damping factor."),
     click.option("--max-iter", type=int, show_default="100"),
     click.option("--tol", type=float, show_default="1e-06"),
     click.option("--unweighted", is_flag=True, help="Ignore the weights."),
@@ -306,7 +314,6 @@ def main(arguments: list[str] | None = None) -> None:
     with (
         interrupted_once(ends=arguments is None) as interrupted,
         warn_in_lines(),
-        notes_to_terminals(),
     ):
         code = _main(arguments)
     if interrupted():
@@ -331,7 +338,7 @@ def _main(arguments: list[str] | None) -> int:
         click.echo(error.format_message())
         return 2
     except click.ClickException as error:
-        return complain(error.format_message())
+        return complain(error.format_message() + remedy(error))
     except (KeyboardInterrupt, click.Abort):
         click.echo("dgraph: interrupted", err=True)  # unless that was said already
         return INTERRUPTED

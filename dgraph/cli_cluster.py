@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,10 +11,14 @@ import click
 
 import dgraph as dg
 from dgraph.cli_interrupt import local_cluster
+from dgraph.cli_messages import say
 
 __all__ = ["CLUSTER_OPTIONS", "Command", "cluster_client", "with_options"]
 
 Command = Callable[..., None]
+
+#: Seconds within which a scheduler has to answer, one that is only being started, too.
+ANSWER = 10
 
 CLUSTER_OPTIONS = (
     click.option("--workers", type=click.IntRange(1), help="Worker processes; default: none."),
@@ -52,17 +57,30 @@ def cluster_client(
     if scheduler is not None:
         if workers is not None or threads is not None:
             raise click.UsageError("--scheduler joins a cluster: drop --workers, --threads")
-        try:
-            joined = Client(scheduler, timeout="20s")
-        except ValueError:
-            raise click.UsageError(
-                f"--scheduler must be an address such as tcp://host:8786, not {scheduler!r}"
-            ) from None
-        with joined as client:
+        with _join(scheduler) as client:
             yield client
         return
     with local_cluster(workers, threads) as cluster, Client(cluster) as client:
         yield client
+
+
+def _join(address: str) -> Any:
+    """Return a client of a running cluster; say at a terminal where it is looked for."""
+    from distributed import Client
+
+    if sys.stderr.isatty():
+        say(f"connecting to the scheduler at {address}")
+    try:
+        return Client(address, timeout=ANSWER)
+    except ValueError:
+        raise click.UsageError(
+            f"--scheduler must be an address such as tcp://host:8786, not {address!r}"
+        ) from None
+    except OSError as error:
+        raise click.ClickException(
+            f"no scheduler answered at {address} within {ANSWER} s: start one ('dask scheduler'"
+            " prints its address, 'dask worker ADDRESS' adds workers), or leave --scheduler out"
+        ) from error
 
 
 def with_options(*options: Any) -> Callable[[Command], Command]:

@@ -13,27 +13,43 @@ import click
 
 from dgraph.errors import DgraphWarning
 
-__all__ = ["complain", "notes_to_terminals", "warn_in_lines"]
+__all__ = ["complain", "notes_without_out", "remedy", "say", "warn_in_lines"]
 
 
 def complain(message: str) -> int:
     """Say in one line what is wrong; return the exit code of bad input."""
-    _say(message)
+    say(message)
     return 2
 
 
-@contextlib.contextmanager
-def notes_to_terminals() -> Iterator[None]:
-    """Keep notes of why nothing seems to happen from a standard error that is no terminal.
+def remedy(error: click.ClickException) -> str:
+    """Return what to choose from, or where to look, after a word that Click does not know.
 
-    They are progress, which goes to terminals only; where logging is set up, they are logged.
+    Click itself names what is spelled nearly so.
+    """
+    context = getattr(error, "ctx", None)
+    if context is None or getattr(error, "possibilities", None):
+        return ""
+    if isinstance(error, click.NoSuchOption):
+        return f" '{context.command_path} --help' lists them."
+    if isinstance(context.command, click.Group) and "command" in error.format_message():
+        return f" Choose from {', '.join(context.command.list_commands(context))}."
+    return ""
+
+
+@contextlib.contextmanager
+def notes_without_out(out: str | None) -> Iterator[None]:
+    """Keep notes of why nothing seems to happen from who does not wait for them.
+
+    A command that writes a file, and whose standard error is no terminal, says what is wrong
+    and nothing else; where logging is set up, notes are logged.
     """
     logger = logging.getLogger("dgraph")
 
     def is_no_note(record: logging.LogRecord) -> bool:
         return record.module != "events"
 
-    if sys.stderr.isatty() or logger.hasHandlers():
+    if out is None or sys.stderr.isatty() or logger.hasHandlers():
         yield
         return
     logger.addFilter(is_no_note)
@@ -62,11 +78,12 @@ def warn_in_lines() -> Iterator[None]:
                 shown(message, category, filename, lineno, file, line)
             elif str(message) not in said:
                 said.add(str(message))
-                _say(str(message))
+                say(str(message))
 
         warnings.showwarning = show
         yield
 
 
-def _say(message: str) -> None:
+def say(message: str) -> None:
+    """Say something in one line on standard error."""
     click.echo("dgraph: " + " ".join(message.split()), err=True)

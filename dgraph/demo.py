@@ -42,12 +42,13 @@ def show(title: str, edges: Any) -> None:
 
         distances = timed(graph, "bfs", dg.bfs, top["vertex"].iloc[0])["distance"]
         levels = distances.value_counts().sort_index()
-        listed(levels.index, levels, "distance {}: {:,} vertices")
+        listed(levels.index, map(vertices, levels), "distance {}: {}")
 
         components = timed(graph, "connected_components", dg.connected_components)
         sizes = components["component"].value_counts().value_counts()
         sizes = sizes.sort_index(ascending=False).head(5)
-        listed(sizes, sizes.index, "{:,} of {:,} vertices")
+        counts = (f"{count:,} component{'s' * (count != 1)}" for count in sizes)
+        listed(counts, map(vertices, sizes.index), "{} of {}")
 
 
 def timed(graph: Any, name: str, algorithm: Callable[..., Any], *arguments: Any) -> Any:
@@ -62,6 +63,15 @@ def timed(graph: Any, name: str, algorithm: Callable[..., Any], *arguments: Any)
     print(f"  {call:<24} first call {seconds[0]:.3f} s, second {seconds[1]:.3f} s,", end=" ")
     print(f"of which {run.supersteps} supersteps {run.seconds * 1000:.2f} ms")
     return result.compute()
+
+
+def vertices(count: int) -> str:
+    """Put a number before the noun.
+
+    >>> vertices(1), vertices(2000)
+    ('1 vertex', '2,000 vertices')
+    """
+    return f"{count:,} {'vertex' if count == 1 else 'vertices'}"
 
 
 def listed(firsts: Iterable[Any], seconds: Iterable[Any], form: str) -> None:

@@ -23,7 +23,7 @@ class Job:
         A path.
     directed, weight, source_column, target_column, duplicates, self_loops, nulls
         As `dgraph.from_edges` has them; weight "true": the third column, or the format's own.
-    input_format, sep, header
+    input_format, sep, header, dtype
         As `dgraph.read_edges` has them.
     placement, rhizome_max, rhizome_allocation
         As `dgraph.from_edges` has them; placement by name.
@@ -43,6 +43,7 @@ class Job:
     input_format: str | None
     sep: str | None
     header: bool | None
+    dtype: str | None
     duplicates: str
     self_loops: str
     nulls: str
@@ -76,7 +77,7 @@ class Job:
         for key in (*CHOICES, "directed", "placement", "rhizome_max", "rhizome_allocation"):
             options[key] = getattr(self, key)
         return dg.from_edges(
-            Files(self.edges, self.input_format, self.sep, self.header),
+            Files(self.edges, self.input_format, self.sep, self.header, self.dtype),
             weight=True if self.weight == "true" else self.weight,
             client=client,
             **options,

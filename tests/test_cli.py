@@ -117,11 +117,14 @@ def test_warnings_are_one_line_each(tmp_path: Path) -> None:
     assert re.fullmatch("dgraph: pagerank did .* in 1 round: .*--max-iter.*", rounds)
 
 
-def test_notes_go_to_terminals_only() -> None:
+@pytest.mark.parametrize(
+    ("out", "said"), [("'a.csv'", "after it\n"), ("None", "compiling\nafter it\n")]
+)
+def test_who_gets_a_file_is_not_told_why_it_takes_so_long(out: str, said: str) -> None:
     program = (
-        "from dgraph.cli_messages import notes_to_terminals\n"
+        "from dgraph.cli_messages import notes_without_out\n"
         "from dgraph.events import Note, notify\n"
-        "with notes_to_terminals():\n"
+        f"with notes_without_out({out}):\n"
         "    notify(Note('compiling', loud=True))\n"
         "notify(Note('after it', loud=True))\n"
     )
@@ -133,7 +136,7 @@ def test_notes_go_to_terminals_only() -> None:
         timeout=100,
         check=True,
     )
-    assert (done.stdout, done.stderr) == ("", "after it\n")
+    assert (done.stdout, done.stderr) == ("", said)
 
 
 def test_warnings_of_others_stay_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,7 +192,9 @@ def test_writes_parquet_with_worker_processes(karate: Path, tmp_path: Path) -> N
             "drop",
         ),
         (["run", "cc", "{karate}", "--scheduler", "nonsense://x"], "tcp://host:8786"),
-        (["run", "louvain", "{karate}"], "louvain"),
+        (["run", "louvain", "{karate}"], "Choose from bc, bfs, cc,"),
+        (["run", "pagerank", "{karate}", "--apha", "0.9"], "Did you mean '--alpha'?"),
+        (["run", "pagerank", "{karate}", "--zz", "1"], "'dgraph run pagerank --help' lists"),
         (["generate", "torus", "--scale", "4", "--out", "x.csv"], "torus"),
     ],
 )
@@ -202,6 +207,44 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert says in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ids_that_are_floats_are_refused_or_taken_for_names(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("source,target\n1,2.0\n2,3.0\n")
+    done = dgraph("run", "cc", "m.csv", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"dgraph: column 'target' holds floats, .*--dtype str.*\n", done.stderr)
+    done = dgraph("run", "cc", "m.csv", "--dtype", "str", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "4 vertices, 2 edges" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("z.csv", ""), ("z.el", "# nothing\n"), ("z.csv", "source,target\n"),
+     ("z.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 0\n")],
+)  # fmt: skip
+def test_a_file_without_edges_is_told_of(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    done = dgraph("run", "cc", name, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(rf"dgraph: {name} holds no edges, .*\n", done.stderr)
+
+
+def test_a_scheduler_that_is_not_there_is_told_in_one_line(
+    karate: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dgraph.cli_cluster.ANSWER", 0.5)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+        with pytest.raises(SystemExit) as ended:
+            main(["run", "cc", str(karate), "--scheduler", address])
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"no scheduler answered at {address}" in told
+    assert "dask scheduler" in told
 
 
 def test_a_broken_parquet_file_is_one_line(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class Scanner:
             wanted = str(least) if least == most else f"at least {least}"
             raise EdgeValueError(
                 f"{where} has {fields} field{'s' * (fields != 1)}, expected {wanted}: repair "
-                "it, or name sep= and columns="
+                "it, or name sep= (--sep) and columns="
             )
         what = {
             OPEN_QUOTE: "opens a quote that is never closed",

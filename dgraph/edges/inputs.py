@@ -286,7 +286,7 @@ def _from_path(files: Files, wanted: _Wanted) -> EdgeInput:
     if wanted.weighted:
         names.append(None if wanted.weight in (True, "weight") else wanted.weight)
     found = open_edges(
-        path, format=files.format, sep=files.sep, header=files.header,
+        path, format=files.format, sep=files.sep, header=files.header, dtype=files.dtype,
         half=wanted.half, weighted=wanted.weighted, names=names,
     )  # fmt: skip
     if not found.own_columns:

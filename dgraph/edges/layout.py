@@ -21,7 +21,6 @@ from dgraph.errors import EdgeValueError, OptionError
 __all__ = ["Columns", "Layout", "find_layout"]
 
 Columns = Sequence[int | str | None]
-Rows = list[list[bytes]]
 
 BOM = b"\xef\xbb\xbf"
 _COMMENTS = (ord("#"), ord("%"))
@@ -110,7 +109,7 @@ def find_layout(
         weight = 2 if file.format == "wel" else -1
         return Layout(0, separator, (0, 1, weight), (2, _ANY), empty=True, chosen=chosen)
     by_name = any(isinstance(column, str) for column in columns or ())
-    named = _header(header, by_name, [fields for fields, _ in rows], texts, like)
+    named = _header(header, by_name, rows, texts, like)
     if named.names:
         names = tuple(_text(field, file) for field in rows.pop(0)[0])
         begin = lines[0][1]
@@ -183,9 +182,16 @@ def _pairs_up(line: bytes, separator: int) -> bool:
 
 
 def _header(
-    header: bool | None, by_name: bool, rows: Rows, lines: Sequence[bytes], like: Layout | None
+    header: bool | None,
+    by_name: bool,
+    counted: list[tuple[list[bytes], int]],
+    lines: Sequence[bytes],
+    like: Layout | None,
 ) -> Decision:
-    """Decide whether the first line holds names: the user says so, another file, or it does."""
+    """Decide whether the first line holds names: the user says so, another file, or it does.
+
+    A line of one field holds no names of columns: it is a title, or has another separator.
+    """
     said = optional_flag("header", header)
     if by_name and said is False:
         raise OptionError("columns= has names, but header=False: give positions")
@@ -193,6 +199,9 @@ def _header(
         return Decision(said, f"{'names' if said else 'none'}: as header= says")
     if by_name:
         return Decision(True, "names: columns are chosen by name")
+    rows = [fields for fields, _ in counted]
+    if counted[0][1] < 2:
+        return Decision(False, "none: the first line has one field only")
     names = [field.decode("utf-8", "replace") for field in rows[0]]
     if like is not None and like.names and list(like.names) == names:
         return Decision(True, "names: the same line is the header of another file")

@@ -28,6 +28,7 @@ PLAIN, QUOTED, DOUBLED = 0, 1, 2
 CANONICAL, LOOSE, TOO_LARGE, TEXT = 0, 1, 2, 3
 
 _NEWLINE, _RETURN, _TAB, _QUOTE, _ZERO, _MINUS, _PLUS = 10, 13, 9, 34, 48, 45, 43
+_POINT, _EXPONENTS = 46, (69, 101)
 _UINT64_TENTH = np.uint64(2**64 // 10)
 _TEN = np.uint64(10)
 
@@ -229,6 +230,26 @@ def _integer(buffer: Bytes, start: int, length: int) -> tuple[int, bool, np.uint
 
 
 @njit(nogil=True, cache=True)
+def _is_decimal(buffer: Bytes, start: int, length: int) -> bool:
+    """Tell whether a field is a number with a point or an exponent: 2.0, -.5, 1e+05."""
+    at, end = start, start + length
+    if buffer[at] == _MINUS or buffer[at] == _PLUS:
+        at += 1
+    digits, points, exponents = 0, 0, 0
+    for position in range(at, end):
+        byte = buffer[position]
+        if _ZERO <= byte < _ZERO + 10:
+            digits += 1
+        elif byte == _POINT and points + exponents == 0:
+            points = 1
+        elif byte in _EXPONENTS and exponents == 0 and digits > 0:
+            exponents, digits = 1, 0
+        elif not (byte in (_PLUS, _MINUS) and buffer[position - 1] in _EXPONENTS):
+            return False
+    return digits > 0 and points + exponents > 0
+
+
+@njit(nogil=True, cache=True)
 def tally(
     buffer: Bytes,
     starts: Spans,
@@ -242,8 +263,9 @@ def tally(
 
     `seen` holds: missing fields; fields that are no canonical integers; the smallest negative
     integer or 0; where the first integer stands that is too large, -1 for nowhere; where the
-    first field stands that is no canonical integer, and its length. `high` holds the largest
-    integer or 0.
+    first field stands that is no canonical integer, and its length; whether a field is neither
+    a canonical integer nor a decimal number; until then, where the first decimal number stands,
+    and its length, 0 for none. `high` holds the largest integer or 0.
     """
     for row in range(rows):
         length = sizes[row, role] >> 2
@@ -258,6 +280,11 @@ def tally(
             if seen[1] == 0:
                 seen[4], seen[5] = starts[row, role], length
             seen[1] += 1
+            if seen[6] == 0:
+                if form == LOOSE or not _is_decimal(buffer, starts[row, role], length):
+                    seen[6] = 1
+                elif seen[8] == 0:
+                    seen[7], seen[8] = starts[row, role], length
         elif negative:
             seen[2] = min(seen[2], -np.int64(magnitude))
         else:

@@ -40,6 +40,7 @@ class Files:
     format: str | None = None
     sep: str | None = None
     header: bool | None = None
+    dtype: Any = None
 
 
 @dataclass(frozen=True, slots=True)

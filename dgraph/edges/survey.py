@@ -2,12 +2,16 @@
 
 One id that is no integer, anywhere, makes all of them strings, so all blocks are surveyed
 before the first is parsed. The survey costs about as much as reading the bytes.
+
+A column of numbers of which some are decimal (1, 2.0) is one of floats, which are no ids: the
+2.0 that a program made of 2, for want of an integer that can be missing, would be another
+vertex. With one word in the column, anywhere, they are names, such as versions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +20,7 @@ from numpy.typing import NDArray
 from dgraph.edges.blocks import Block, OpenQuoteError, Scanner
 from dgraph.edges.dtypes import nullable
 from dgraph.edges.scan import tally
-from dgraph.errors import EdgeValueError
+from dgraph.errors import EdgeTypeError, EdgeValueError
 
 __all__ = ["IdPlan", "Survey", "decide", "describe", "survey"]
 
@@ -56,6 +60,10 @@ class Survey:
         Rows without a source, and without a target.
     text : str
         The first id that is not written so, and its place; empty if there is none.
+    words : tuple of bool
+        Whether there is a source, and a target, that is neither such an integer nor decimal.
+    decimals : tuple of str
+        The first source, and target, that is decimal; empty if there is none before a word.
     too_large : str
         Names an integer that no integer dtype holds, and its place; empty if there is none.
     open_quote : bool
@@ -70,6 +78,8 @@ class Survey:
     high: int = 0
     missing: tuple[int, int] = (0, 0)
     text: str = ""
+    words: tuple[bool, bool] = (False, False)
+    decimals: tuple[str, str] = ("", "")
     too_large: str = ""
     open_quote: bool = False
     wrong: str = ""
@@ -79,7 +89,7 @@ def survey(block: Block) -> Survey:
     """Look at all ids of a block."""
     scanner = Scanner(block, integers=True)
     found = Survey()
-    seen = np.array([[0, 0, 0, -1, -1, 0]] * 2)
+    seen = np.array([[0, 0, 0, -1, -1, 0, 0, 0, 0]] * 2)
     high = np.zeros((2, 1), np.uint64)
     try:
         for rows, clean in scanner.batches():
@@ -113,12 +123,26 @@ def _add(
         assert digits is not None
         found.too_large = f"{digits.group().decode()} in {scanner.place(where)}"
     if not found.integers:
-        found.text = _first_text(seen, scanner)
+        firsts = [(int(side[4]), int(side[5])) for side in seen if side[4] >= 0]
+        found.text = _shown(*min(firsts), scanner)
+    found.words = bool(seen[0, 6]), bool(seen[1, 6])
+    first, second = (_decimal(side, seen[side], scanner) for side in (0, 1))
+    found.decimals = first, second
 
 
-def _first_text(seen: NDArray[np.int64], scanner: Scanner) -> str:
-    """Name the first id of a block that is no integer; its line, if that is cheap to find."""
-    start, length = min((int(where), int(size)) for *_, where, size in seen if where >= 0)
+def _decimal(side: int, seen: NDArray[np.int64], scanner: Scanner) -> str:
+    """Name the column, and its first decimal number; return nothing if it has none."""
+    where, length = int(seen[7]), int(seen[8])
+    if not length:
+        return ""
+    layout = scanner.block.layout
+    at = layout.columns[side]
+    name = layout.names[at] if at < len(layout.names) else ("source", "target")[side]
+    return f"column {name!r} holds floats, such as {_shown(where, length, scanner)}"
+
+
+def _shown(start: int, length: int, scanner: Scanner) -> str:
+    """Show a field of a block, and where it stands; its line, if that is cheap to find."""
     field = bytes(scanner.buffer[start : start + min(length, 40)]).decode("utf-8", "replace")
     if scanner.origin + start > NEAR:
         return f"{field!r} in {scanner.block.file.path}, after byte {scanner.origin + start}"
@@ -139,11 +163,19 @@ def describe(surveys: Sequence[Survey] | None) -> str:
     return f"strings: {text} is not written as an integer"
 
 
-def decide(surveys: Sequence[Survey]) -> IdPlan:
+def decide(surveys: Sequence[Survey], given: Container[str] = ()) -> IdPlan:
     """Decide what the ids of all blocks are, both columns together.
+
+    Parameters
+    ----------
+    surveys : sequence of Survey
+    given : container of str
+        Of "source" and "target" those whose dtype is given, whatever they hold.
 
     Raises
     ------
+    EdgeTypeError
+        If a column holds nothing but numbers, and some are decimal.
     EdgeValueError
         If they are integers that do not all fit int64, nor all uint64.
 
@@ -154,6 +186,9 @@ def decide(surveys: Sequence[Survey]) -> IdPlan:
     >>> decide([Survey(high=7), Survey(integers=False)]).source
     'str'
     """
+    for side, name in enumerate(("source", "target")):
+        if name not in given:
+            _check_decimals(surveys, side)
     if not all(each.integers for each in surveys):
         return IdPlan("str", "str")
     too_large = next((each.too_large for each in surveys if each.too_large), "")
@@ -162,7 +197,7 @@ def decide(surveys: Sequence[Survey]) -> IdPlan:
     if too_large or (low < 0 and high >= 2**63):
         raise EdgeValueError(
             f"ids go from {low} to {too_large or high}, expected that all fit int64 or all fit "
-            'uint64: pass dtype="str" to read them as text'
+            'uint64: pass dtype="str" (--dtype str) to read them as text'
         )
     dtype = "int64" if high < 2**63 else "uint64"
     source, target = (
@@ -170,3 +205,13 @@ def decide(surveys: Sequence[Survey]) -> IdPlan:
         for side in (0, 1)
     )
     return IdPlan(source, target)
+
+
+def _check_decimals(surveys: Sequence[Survey], side: int) -> None:
+    """Raise if all ids of a column are numbers, and some are decimal."""
+    decimal = next((each.decimals[side] for each in surveys if each.decimals[side]), "")
+    if decimal and not any(each.words[side] for each in surveys):
+        raise EdgeTypeError(
+            f"{decimal}, expected integer or string ids: write them as integers, or pass "
+            'dtype="str" to read_edges (--dtype str) if they are names'
+        )

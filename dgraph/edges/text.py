@@ -86,7 +86,7 @@ def _check(text: TextFile, surveys: Sequence[Survey]) -> None:
 
 def plan_of(surveys: Sequence[Survey] | None, wanted: Mapping[str, str]) -> IdPlan:
     """Return the dtypes of the columns: those that are wanted, else as the surveys say."""
-    found = IdPlan() if surveys is None else decide(surveys)
+    found = IdPlan() if surveys is None else decide(surveys, wanted)
     return IdPlan(
         wanted.get("source", found.source),
         wanted.get("target", found.target),
