@@ -18,7 +18,7 @@ import dask
 import pytest
 from distributed import Client, Future, LocalCluster
 
-from dgraph.engine.failure import judge, pack_error, unpack_error
+from dgraph.engine.failure import judge, pack_error, unpack_error, wait_for_turn
 from dgraph.engine.launch import launch, take, take_partitions
 from dgraph.engine.spec import Member, RunSpec
 from dgraph.errors import (
@@ -331,6 +331,33 @@ def test_worker_without_the_program(embedded: Client) -> None:
     exec("async def program(ctx, held): return elsewhere", namespace)
     with pytest.raises(RunError, match="NameError"):
         run(embedded, members, namespace["program"])
+
+
+def cancelled() -> None:
+    raise RunAbortedError("it was cancelled")
+
+
+def test_an_event_loop_that_stands_still_ends_the_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop, go_on, asked = asyncio.new_event_loop(), threading.Event(), []
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    loop.call_soon_threadsafe(go_on.wait)
+    try:
+        with pytest.raises(RunAbortedError, match=r"event loop of process .* still for 1 s"):
+            wait_for_turn(loop, 1.0, partial(asked.append, "over?"))
+        with pytest.raises(RunAbortedError, match="cancelled"):
+            wait_for_turn(loop, 1.0, cancelled)
+        go_on.set()
+        wait_for_turn(loop, 1e9, partial(asked.append, "over?"))
+    finally:
+        go_on.set()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+    assert asked[:2] == ["over?"] * 2
+    assert "stood still" in caplog.text
 
 
 def spec() -> RunSpec:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -274,6 +276,16 @@ def test_the_profiler_of_a_worker_collects_no_garbage(embedded: Gang) -> None:
         return [*found, gc.isenabled()]
 
     assert list(client.run(seen).values()) == [[False, True]]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="collects nothing while C runs")
+def test_nothing_else_asks_for_the_frames_of_threads(embedded: Gang) -> None:
+    def names() -> list[str]:
+        return [thread.name for thread in threading.enumerate()]
+
+    client, _ = embedded
+    (found,) = client.run(names).values()
+    assert "Profile" not in found
 
 
 def test_progress_is_told(embedded: Gang) -> None:

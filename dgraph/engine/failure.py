@@ -8,9 +8,11 @@ its place here as well: it would judge, restore, and start again.
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import pickle
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from time import monotonic
 
 import tblib.pickling_support
@@ -26,7 +28,9 @@ from dgraph.errors import (
 )
 from dgraph.exchange.hub import TICK
 
-__all__ = ["Watch", "judge", "pack_error", "unpack_error"]
+__all__ = ["Watch", "judge", "pack_error", "unpack_error", "wait_for_turn"]
+
+logger = logging.getLogger("dgraph")
 
 #: A pickled error may have so many bytes: a user's exception may hold a whole array.
 LARGEST_ERROR = 1 << 20
@@ -163,6 +167,42 @@ def unpack_error(packed: bytes) -> BaseException:
     error = pickle.loads(packed)
     assert isinstance(error, BaseException)
     return error
+
+
+def wait_for_turn(
+    loop: asyncio.AbstractEventLoop, limit: float, check: Callable[[], None]
+) -> None:
+    """Wait until the event loop of this process has done what it had to do before.
+
+    Parameters
+    ----------
+    loop : asyncio.AbstractEventLoop
+        It runs in another thread.
+    limit : float
+        Seconds for which it may stand still.
+    check : callable
+        Raises if the run is over for another reason.
+
+    Raises
+    ------
+    RunAbortedError
+        If it stands still for longer. It is logged as well, for no error leaves this process
+        while the loop does not turn.
+    """
+    turn = asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop)
+    waited = 0.0  # in ticks: if this process itself was stopped for a while, none went by
+    while not wait([turn], timeout=TICK).done:
+        check()
+        waited += TICK
+        if waited >= limit:
+            turn.cancel()
+            text = (
+                f"the event loop of process {os.getpid()} has stood still for {limit:g} s: "
+                "something in it does not return, or holds Python's lock; its stacks "
+                "(py-spy dump, faulthandler) say what"
+            )
+            logger.error(text)
+            raise RunAbortedError(text)
 
 
 def judge(

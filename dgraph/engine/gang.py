@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +11,7 @@ from distributed import Status, secede
 
 from dgraph.engine.buffering import find_cap, make_plans
 from dgraph.engine.context import Context
-from dgraph.engine.failure import Watch, pack_error
+from dgraph.engine.failure import Watch, pack_error, wait_for_turn
 from dgraph.engine.joining import Joining, Peers, run_number
 from dgraph.engine.network import Network, find_network
 from dgraph.engine.plugin import Plugin, Seat, find_plugin
@@ -145,7 +144,7 @@ class _Gang:
         hold up every slot that wants to go on, above all in one process with the scheduler.
         """
         for _ in range(3):
-            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.plugin.loop).result()
+            wait_for_turn(self.plugin.loop, self.spec.options.silence_timeout, self.check)
         if self.links is not None:
             self.links.exchange(BEFORE, [], np.zeros(0, np.int64), "sum")
         assert self.seat.recorder is not None

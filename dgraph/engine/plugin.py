@@ -331,6 +331,10 @@ def _profile_without_gc(worker: Worker) -> None:
     that starts a garbage collection whose callbacks, of which Dask has one, let another thread
     run that is just starting or ending, both wait for ever, and the event loop with them
     (https://github.com/python/cpython/issues/106883). Every run starts threads.
+
+    Dask's other profiler, `distributed.profile.watch` of every server's event loop, asks for
+    the frames too, but not in Python 3.11; and from 3.12 on nothing is collected while a
+    function in C runs.
     """
     timer = worker.periodic_callbacks.get("profile")
     if timer is None:
