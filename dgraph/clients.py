@@ -15,6 +15,7 @@ import concurrent.futures.thread
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, ParamSpec, TypeVar
 
@@ -110,7 +111,8 @@ def _embedded() -> Client:
             worker_dashboard_address=LOCAL,
             set_as_default=True,
         )
-    logging.getLogger("distributed.scheduler").addFilter(_is_not_late)
+    not_late = _NotLate(client.sync(_this_thread))
+    logging.getLogger("distributed.scheduler").addFilter(not_late)
     atexit.register(_close_silently, client)
     notify(
         Note(
@@ -122,14 +124,26 @@ def _embedded() -> Client:
     return client
 
 
-def _is_not_late(record: logging.LogRecord) -> bool:
-    """Tell whether a record is of use: not that a result is not kept, for Python ends.
+async def _this_thread() -> int:
+    return threading.get_ident()
 
-    Whoever asks for one in the last line of a script does so while Python shuts its pools. It
-    is the filter of all schedulers of the process, and hides nothing before.
+
+@dataclass(frozen=True)
+class _NotLate:
+    """Filter what is of no use: that a result is not kept, for Python ends.
+
+    Whoever asks for one in the last line of a script does so while Python shuts its pools.
+    Schedulers of the process share a logger: only what the one says whose event loop runs in
+    this thread is looked at, and nothing before Python ends.
     """
-    ends = getattr(concurrent.futures.thread, "_shutdown", False)  # says why submit() fails
-    return not (ends and record.getMessage().startswith("cannot schedule new futures after"))
+
+    thread: int
+
+    def __call__(self, record: logging.LogRecord) -> bool:
+        """Tell whether a record is of use."""
+        ends = getattr(concurrent.futures.thread, "_shutdown", False)  # why submit() fails
+        late = record.getMessage().startswith("cannot schedule new futures after")
+        return not (ends and late and record.thread == self.thread)
 
 
 def _close_silently(client: Client) -> None:

@@ -22,7 +22,7 @@ import pytest
 from distributed import Client, get_client
 
 import dgraph as dg
-from dgraph.clients import _is_not_late, find_client
+from dgraph.clients import _NotLate, find_client
 from dgraph.errors import GraphLostError, OptionError
 from tests.clusters import asynchronously, cluster
 
@@ -240,14 +240,15 @@ def test_a_script_that_ends_with_a_call_ends_silently() -> None:
 def test_what_a_scheduler_says_before_python_ends_is_not_hidden(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def heard(text: str) -> bool:
-        return _is_not_late(logging.LogRecord("any", logging.ERROR, "", 1, text, (), None))
+    def heard(text: str, thread: int) -> bool:
+        return _NotLate(thread)(logging.LogRecord("any", logging.ERROR, "", 1, text, (), None))
 
-    late = "cannot schedule new futures after shutdown"
-    assert heard(late)
+    late, here = "cannot schedule new futures after shutdown", threading.get_ident()
+    assert heard(late, here)
     monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
-    assert not heard(late)
-    assert heard("anything else")
+    assert not heard(late, here)
+    assert heard(late, here + 1)  # another scheduler, in a thread of its own
+    assert heard("anything else", here)
 
 
 def test_ctrl_c_ends_the_build_and_the_cluster_stays_usable(tmp_path: Path) -> None:
