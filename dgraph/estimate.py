@@ -21,11 +21,12 @@ from dgraph.clients import find_client, look_and_make
 from dgraph.edges.chunk import ChunkSpec, EdgeChunk, make_chunk
 from dgraph.edges.inputs import EdgeInput, edge_input
 from dgraph.edges.receipt import Receipt
-from dgraph.edges.summary import combine
+from dgraph.edges.summary import SelfLoops, combine
 from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.vertex_inputs import VertexInput
 from dgraph.engine.members import find_members
 from dgraph.errors import OptionError
+from dgraph.policies import Policies
 from dgraph.sketch import Sketch
 from dgraph.vertices.ids import Codes, Ids, IntIds
 
@@ -44,7 +45,7 @@ def estimate(
     directed: bool | None = None,
     vertices: Any = None,
     duplicates: str = "min",
-    self_loops: str = "keep",
+    self_loops: SelfLoops = "keep",
     rhizome_max: int | None = None,
     rhizome_allocation: str = "random",
     rhizome_cutoff: int | None = None,
@@ -86,6 +87,7 @@ rhizome_allocation, rhizome_cutoff, slots, virtual_slots, client
     {0: 90177544, 1: 90177544}
     """
     rhizomes = Rhizomes(rhizome_max, rhizome_allocation, rhizome_cutoff)
+    policies = Policies(duplicates, self_loops, rhizomes=rhizomes)
     slot_counts(slots, virtual_slots)
     client = find_client(client)
     counts = _counts(edges_or_counts)
@@ -107,7 +109,7 @@ rhizome_allocation, rhizome_cutoff, slots, virtual_slots, client
             census = Census.of_counts(*counts, weighted=bool(weight), directed=way)
         else:
             way = found.directed
-            kept, loopless = duplicates == "keep", self_loops == "drop"
+            kept, loopless = policies.duplicates == "keep", policies.self_loops == "drop"
             census = Census.of_sketch(
                 *await _read(client, found), found.weighted, kept, loopless, way
             )

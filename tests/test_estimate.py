@@ -17,6 +17,7 @@ from dgraph.build.splitting import split_rows
 from dgraph.census import Census, shard_bytes
 from dgraph.engine.context import Context
 from dgraph.engine.pool import run
+from dgraph.errors import OptionError
 from dgraph.shard import Shard
 from dgraph.sketch import Sketch
 from dgraph.vertices.ids import IntIds
@@ -103,3 +104,9 @@ def test_what_algorithms_keep_is_counted(client: Any, directed: bool) -> None:
         dg.sssp(g, 1)  # sorts the whole rows by weight
         assert kept.sum() + 1.5 * 8 * 6000 < (g.memory_usage(kept=True) - built).sum()
         assert g.memory_usage().equals(built)
+
+
+@pytest.mark.parametrize("given", [{"duplicates": "average"}, {"self_loops": "count"}])
+def test_policies_are_those_of_from_edges(given: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match=r"must be .* not '(average|count)'"):
+        dg.estimate((3, 2), **given)
