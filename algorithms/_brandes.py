@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._path_counts import LARGE, add, normalise, scaled
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["Batch", "bytes_per_source", "dependencies"]
@@ -255,7 +255,7 @@ async def _reduce(
     return met, sums, exponents
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def survey(front, copies, out_offsets, into_offsets, sigma):  # type: ignore[no-untyped-def]
     """Return the edges out of and into the frontier, and whether counts need exponents."""
     out_edges, into_edges, large = 0, 0, 0
@@ -268,7 +268,7 @@ def survey(front, copies, out_offsets, into_offsets, sigma):  # type: ignore[no-
     return out_edges, into_edges, large
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def push_counts(  # type: ignore[no-untyped-def]
     front, depth, copies, masters, level, sigma, exponent, offsets, targets, found, proxies
 ):
@@ -293,7 +293,7 @@ def push_counts(  # type: ignore[no-untyped-def]
     return founds, proxies[:proxy]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def receive_counts(  # type: ignore[no-untyped-def]
     met, sums, powers, depth, level, sigma, exponent, found, founds
 ):
@@ -309,7 +309,7 @@ def receive_counts(  # type: ignore[no-untyped-def]
     return founds
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def pull_counts(  # type: ignore[no-untyped-def]
     depth, copies, level, sigma, exponent, shown, shown_exponent, offsets, targets, found
 ):
@@ -335,7 +335,7 @@ def pull_counts(  # type: ignore[no-untyped-def]
     return founds
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def show_terms(members, delta, sigma, exponent, shown, shown_exponent):  # type: ignore[no-untyped-def]
     """Show what each member adds to the dependencies of its predecessors."""
     for v in members:
@@ -344,7 +344,7 @@ def show_terms(members, delta, sigma, exponent, shown, shown_exponent):  # type:
             shown_exponent[v] = -exponent[v]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def pull_terms(  # type: ignore[no-untyped-def]
     members, copies, delta, sigma, exponent, shown, shown_exponent, offsets, targets
 ):
@@ -363,7 +363,7 @@ def pull_terms(  # type: ignore[no-untyped-def]
             delta[member] *= sigma[member]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def push_terms(  # type: ignore[no-untyped-def]
     members, depth, copies, masters, level, shown, shown_exponent, offsets, targets, proxies
 ):
@@ -383,14 +383,14 @@ def push_terms(  # type: ignore[no-untyped-def]
     return proxies[:count]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def receive_terms(met, sums, powers, shown, shown_exponent):  # type: ignore[no-untyped-def]
     """Add the terms that other slots pushed."""
     for i in range(met.size):
         add(shown, shown_exponent, met[i], sums[i], 0 if powers is None else powers[i])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def settle_terms(members, delta, sigma, exponent, shown, shown_exponent):  # type: ignore[no-untyped-def]
     """Multiply the sums of terms by sigma."""
     for u in members:

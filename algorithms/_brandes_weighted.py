@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +23,7 @@ from dgraph.algorithms._tight import tight_edges
 from dgraph.algorithms.sssp import search
 from dgraph.engine.context import Context
 from dgraph.errors import EdgeValueError
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["SLACK", "weighted_dependencies"]
@@ -133,7 +133,7 @@ async def _accumulate(
     return delta
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def push_counts(members, missing, sigma, exponent, heads, first, further):  # type: ignore[no-untyped-def]
     """Push path counts along tight edges; return the masters that are now ready."""
     ready = np.empty(missing.size, np.int32)
@@ -151,7 +151,7 @@ def push_counts(members, missing, sigma, exponent, heads, first, further):  # ty
     return ready[:count].copy()
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def push_terms(members, delta, sigma, exponent, sums, powers, begin, tail):  # type: ignore[no-untyped-def]
     """Settle the delta of members, and push their terms back; return proxies met."""
     proxies = np.empty(sums.size - delta.size, np.int32)
@@ -169,7 +169,7 @@ def push_terms(members, delta, sigma, exponent, sums, powers, begin, tail):  # t
     return proxies[:count].copy()
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def receive_terms(met, terms, term_powers, sums, powers):  # type: ignore[no-untyped-def]
     """Add the terms that other slots pushed."""
     for i in range(met.size):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +25,7 @@ from dgraph.algorithms._together import (
 )
 from dgraph.engine.context import Context
 from dgraph.exchange.hub import TINY
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["Progress", "Rules", "begin_at", "go_on"]
@@ -141,17 +141,17 @@ async def go_on(ctx: Context, shard: Shard, s: Search, now: Progress, rules: Rul
     return now
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _work(now):  # type: ignore[no-untyped-def]
     return now.improved + now.deferred + now.piled
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _is_pull_due(now, rules):  # type: ignore[no-untyped-def]
     return not now.improved and now.deferred > rules.pull * (now.unsettled + rules.vertices)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _next_bucket(nearest, now, rules):  # type: ignore[no-untyped-def]
     """Return the progress at the begin of the bucket in which the next edge lands."""
     lowest, horizon, improved, stretch = now.lowest, now.horizon, 0, now.stretch
@@ -179,7 +179,7 @@ def _next_bucket(nearest, now, rules):  # type: ignore[no-untyped-def]
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _stretched(stretch, settled):  # type: ignore[no-untyped-def]
     """Return how wide the next bucket is, after one that has settled the ends of so many edges.
 
@@ -211,7 +211,7 @@ def _as_votes(now: Progress) -> NDArray[np.int64]:
     return np.append(np.array(now[:3]).view(np.int64), np.array(now[3:], np.int64))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _slot(row, like):  # type: ignore[no-untyped-def]
     """Return the search of a slot, and its edges; `like` has the dtype of the weights."""
     s = Search(
@@ -232,7 +232,7 @@ def _slot(row, like):  # type: ignore[no-untyped-def]
     return s, out, WeightedRows(into_offsets, targets, weights)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _go_on(everything, like, now, rules):  # type: ignore[no-untyped-def]
     """Do supersteps for all; return how far the search is, and how many those were."""
     arrays, sent = everything.arrays, everything.sent
@@ -254,7 +254,7 @@ def _go_on(everything, like, now, rules):  # type: ignore[no-untyped-def]
     return now, step
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _relax_all(everything, distances, sent, like, now):  # type: ignore[no-untyped-def]
     """Relax on every slot, then let every owner take what others have improved."""
     arrays, routes, vertices = everything.arrays, everything.routes, everything.vertices

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard
 
 __all__ = ["WeightedRows", "by_weight", "sort_rows"]
@@ -89,7 +89,7 @@ def sort_rows(rows: Adjacency) -> WeightedRows:
     return WeightedRows(rows.offsets, targets, weights)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sort_rows(offsets, targets, weights, bits, new_targets, new_weights):  # type: ignore[no-untyped-def]
     rows = offsets.size - 1
     room = CHUNK
@@ -111,7 +111,7 @@ def _sort_rows(offsets, targets, weights, bits, new_targets, new_weights):  # ty
         begin = end
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _by_digits(bits, first, count, keys, more_keys, arcs, more_arcs):  # type: ignore[no-untyped-def]
     """Return the arcs from `first` on by ascending weight."""
     width = bits.itemsize * 8
@@ -140,7 +140,7 @@ def _by_digits(bits, first, count, keys, more_keys, arcs, more_arcs):  # type: i
     return arcs[:count]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _append_to_rows(  # type: ignore[no-untyped-def]
     begin, end, offsets, sequence, row_of, targets, weights, new_targets, new_weights
 ):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard.bits import lowest
 
 __all__ = [
@@ -62,26 +62,26 @@ class Left(NamedTuple):
     queue: NDArray[np.int32]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def has(bits, v):  # type: ignore[no-untyped-def]
     """Return whether a bit is set."""
     return (bits[v >> 6] >> np.uint64(v & 63)) & _ONE != 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def counts(left, v, u):  # type: ignore[no-untyped-def]
     """Return whether an edge between v and u may be in a component."""
     return has(left.live, u) and left.part[u] == left.part[v]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def bury(live, vertices):  # type: ignore[no-untyped-def]
     """Clear the bits of vertices."""
     for v in vertices:
         live[v >> 6] &= ~(_ONE << np.uint64(v & 63))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def trim(left, order):  # type: ignore[no-untyped-def]
     """Take away awake masters with edges on one side only; write them to the queue."""
     gone = 0
@@ -108,7 +108,7 @@ def trim(left, order):  # type: ignore[no-untyped-def]
     return gone
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def has_neighbour(left, v, offsets, targets):  # type: ignore[no-untyped-def]
     """Return whether a row has a vertex that counts, other than v."""
     for j in range(offsets[v], offsets[v + 1]):
@@ -118,7 +118,7 @@ def has_neighbour(left, v, offsets, targets):  # type: ignore[no-untyped-def]
     return False
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def wake(left, v, offsets, targets, masters):  # type: ignore[no-untyped-def]
     """Wake the neighbours of v in a row, on other slots too; return the first word with one."""
     first = left.awake.size
@@ -131,7 +131,7 @@ def wake(left, v, offsets, targets, masters):  # type: ignore[no-untyped-def]
     return first
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def strength(colour):  # type: ignore[no-untyped-def]
     """Hash a colour: a bijection (the finaliser of splitmix64), so no two are equal."""
     x = np.uint64(colour) + np.uint64(0x9E3779B97F4A7C15)
@@ -140,13 +140,13 @@ def strength(colour):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def is_stronger(one, other):  # type: ignore[no-untyped-def]
     """Return whether a colour takes the place of another, or of none."""
     return one != other and (other < 0 or strength(one) > strength(other))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def hand_on(left, begin):  # type: ignore[no-untyped-def]
     """Hand colours on along out-edges, first in first out, until no master takes another.
 
@@ -182,7 +182,7 @@ def hand_on(left, begin):  # type: ignore[no-untyped-def]
     return looked_at
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def accept(left, vertices, colours):  # type: ignore[no-untyped-def]
     """Take stronger colours from other slots; write the masters that do to the queue."""
     count = 0
@@ -198,7 +198,7 @@ def accept(left, vertices, colours):  # type: ignore[no-untyped-def]
     return count
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def reach_back(left, begin):  # type: ignore[no-untyped-def]
     """Mark what reaches `begin` along edges inside a colour; vertices may be marked before."""
     masters, targets, colour, reached = left.root.size, left.into, left.colour, left.reached
@@ -224,7 +224,7 @@ def reach_back(left, begin):  # type: ignore[no-untyped-def]
                 height += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def settle(left):  # type: ignore[no-untyped-def]
     """Take away the masters that are reached; write them to the queue, ascending."""
     count = 0
@@ -239,7 +239,7 @@ def settle(left):  # type: ignore[no-untyped-def]
     return count
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_edges(left):  # type: ignore[no-untyped-def]
     """Count the out-edges of masters that may be in a component."""
     total = 0
@@ -250,7 +250,7 @@ def count_edges(left):  # type: ignore[no-untyped-def]
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def list_arcs(left, tails, heads):  # type: ignore[no-untyped-def]
     """List the out-edges of masters that may be in a component, by ascending tail."""
     total = 0

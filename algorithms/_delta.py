@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._by_weight import WeightedRows
 from dgraph.algorithms._prefetch import prefetch
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = [
@@ -109,13 +109,13 @@ def reset(s: Search, into: WeightedRows) -> None:
 # in a loop would cost more than the loop itself.
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _first(v, cursor, mark, offsets):  # type: ignore[no-untyped-def]
     """Return the first edge of v that was not relaxed with its present distance."""
     return cursor[v] if mark[v] & RELAXED else offsets[v]
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _improve(  # type: ignore[no-untyped-def]
     v, landing, distance, cursor, mark, queue, outbox, counts, offsets
 ):
@@ -130,7 +130,7 @@ def _improve(  # type: ignore[no-untyped-def]
         _enclose(v, mark, outbox, counts)
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _enqueue(v, mark, queue, counts):  # type: ignore[no-untyped-def]
     """Let a master wait for its turn to relax."""
     if not mark[v] & QUEUED:
@@ -139,7 +139,7 @@ def _enqueue(v, mark, queue, counts):  # type: ignore[no-untyped-def]
         counts[WAITING] += 1
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _enclose(v, mark, outbox, counts):  # type: ignore[no-untyped-def]
     """Let a proxy be sent."""
     if not mark[v]:
@@ -148,7 +148,7 @@ def _enclose(v, mark, outbox, counts):  # type: ignore[no-untyped-def]
         counts[SENT] += 1
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _put_off(u, landing, pile, landings, counts, nearest):  # type: ignore[no-untyped-def]
     """Put u on the pile until the horizon is beyond `landing`."""
     pile[counts[PILED]] = u
@@ -157,7 +157,7 @@ def _put_off(u, landing, pile, landings, counts, nearest):  # type: ignore[no-un
     nearest[0] = min(nearest[0], landing)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _compact(s, out):  # type: ignore[no-untyped-def]
     """Drop the stale entries of the pile, and all but one of the same master."""
     piled = 0
@@ -175,7 +175,7 @@ def _compact(s, out):  # type: ignore[no-untyped-def]
         s.mark[s.pile[i]] &= ~np.uint8(KEPT)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def start(source, s, out):  # type: ignore[no-untyped-def]
     """Reach the source."""
     s.distance[source] = 0.0
@@ -185,7 +185,7 @@ def start(source, s, out):  # type: ignore[no-untyped-def]
         _put_off(source, landing, s.pile, s.landing, s.counts, s.nearest)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def enter(horizon, s):  # type: ignore[no-untyped-def]
     """Begin a bucket: queue what has an edge that lands below the new horizon."""
     pile, landings, mark, queue, counts = s.pile, s.landing, s.mark, s.queue, s.counts
@@ -203,7 +203,7 @@ def enter(horizon, s):  # type: ignore[no-untyped-def]
     s.nearest[0] = nearest
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def receive(vertices, distances, s, out):  # type: ignore[no-untyped-def]
     """Take what other slots found for masters of this one."""
     distance, cursor, mark, queue = s.distance, s.cursor, s.mark, s.queue
@@ -214,7 +214,7 @@ def receive(vertices, distances, s, out):  # type: ignore[no-untyped-def]
             _improve(v, distances[i], distance, cursor, mark, queue, outbox, counts, offsets)
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _look_ahead(distance, cursor, queue, counts, offsets, weights):  # type: ignore[no-untyped-def]
     """Ask for what will be read of the masters that come up in the queue."""
     if counts[WAITING] > 2 * AHEAD:
@@ -225,7 +225,7 @@ def _look_ahead(distance, cursor, queue, counts, offsets, weights):  # type: ign
         prefetch(weights, offsets[queue[(counts[HEAD] + AHEAD) % queue.size]])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def relax(horizon, s, out, into):  # type: ignore[no-untyped-def]
     """Relax the edges that land below the horizon until none here improves anything.
 
@@ -264,7 +264,7 @@ def relax(horizon, s, out, into):  # type: ignore[no-untyped-def]
     return _take_outbox(s)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _take_outbox(s):  # type: ignore[no-untyped-def]
     proxies, distances = s.outbox[: s.counts[SENT]], s.told[: s.counts[SENT]]
     for i in range(proxies.size):
@@ -274,7 +274,7 @@ def _take_outbox(s):  # type: ignore[no-untyped-def]
     return proxies, distances
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def flush(lowest, s, out):  # type: ignore[no-untyped-def]
     """Relax all edges of the masters nearer than `lowest`, however far they land.
 
@@ -295,14 +295,14 @@ def flush(lowest, s, out):  # type: ignore[no-untyped-def]
     return _take_outbox(s)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def lower(vertices, distances, s):  # type: ignore[no-untyped-def]
     """Take what the flush of other slots found."""
     for i in range(vertices.size):
         s.distance[vertices[i]] = min(s.distance[vertices[i]], distances[i])
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _leads_to_settled_only(v, horizon, distance, offsets, targets):  # type: ignore[no-untyped-def]
     """Return True if v has nothing to relax; only found out of short rows."""
     first, end = offsets[v], offsets[v + 1]
@@ -312,7 +312,7 @@ def _leads_to_settled_only(v, horizon, distance, offsets, targets):  # type: ign
     return j == end
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def pull(lowest, horizon, s, out, into):  # type: ignore[no-untyped-def]
     """Let every unsettled master look for its best in-neighbour; the settled ones are done.
 

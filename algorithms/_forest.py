@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.room import ROOM
+from dgraph.kernels import kernel
 
 __all__ = ["Forest"]
 
@@ -80,7 +80,7 @@ class Forest:
         self._used = 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def place_of(labels, label):  # type: ignore[no-untyped-def]
     """Return where a label stands in the table, or is to stand; -1 is no label."""
     mask = np.uint64(labels.size - 1)
@@ -90,7 +90,7 @@ def place_of(labels, label):  # type: ignore[no-untyped-def]
     return np.int64(place)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def root_of(parent, place):  # type: ignore[no-untyped-def]
     """Return the place of the root of a tree; paths are halved on the way."""
     while parent[place] != place:
@@ -99,7 +99,7 @@ def root_of(parent, place):  # type: ignore[no-untyped-def]
     return np.int64(place)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def join_pairs(labels, parent, used, left, right, done):  # type: ignore[no-untyped-def]
     """Join pairs from `done` on until half of the table is used.
 
@@ -120,7 +120,7 @@ def join_pairs(labels, parent, used, left, right, done):  # type: ignore[no-unty
     return left.size, used
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def enter(labels, parent, place, label):  # type: ignore[no-untyped-def]
     """Let a label be a tree by itself if it is not in the table; tell whether it was not."""
     fresh = labels[place] < 0
@@ -129,7 +129,7 @@ def enter(labels, parent, place, label):  # type: ignore[no-untyped-def]
     return fresh
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def look_up(labels, parent, asked, found):  # type: ignore[no-untyped-def]
     """Enter beside each label that is asked for the smallest one of its tree."""
     for i in range(asked.size):
@@ -137,7 +137,7 @@ def look_up(labels, parent, asked, found):  # type: ignore[no-untyped-def]
         found[i] = asked[i] if labels[place] < 0 else labels[root_of(parent, place)]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def list_moved(labels, parent, moved, smallest):  # type: ignore[no-untyped-def]
     """List the labels that are no roots, and their roots; return how many there are."""
     count = 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard
 
 __all__ = ["Forward", "Locals", "forward_rows"]
@@ -63,7 +63,7 @@ def forward_rows(shard: Shard) -> Forward:
     return Forward(offsets, heads, arcs, degree, *group_by_head(offsets, heads, shard.size))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_forward(out_offsets, out, into_offsets, into, rank):  # type: ignore[no-untyped-def]
     """Return the offsets of the rows N+, and the distinct neighbours of each master."""
     masters = out_offsets.size - 1
@@ -86,7 +86,7 @@ def count_forward(out_offsets, out, into_offsets, into, rank):  # type: ignore[n
     return offsets, degree
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def fill_forward(  # type: ignore[no-untyped-def]
     out_offsets, out, into_offsets, into, rank, offsets, heads, arcs
 ):
@@ -100,7 +100,7 @@ def fill_forward(  # type: ignore[no-untyped-def]
                 arcs[at] = sides
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def next_neighbour(out, i, out_end, into, j, into_end, rank):  # type: ignore[no-untyped-def]
     """Merge two rows: the first neighbour by rank, the places after it, on how many sides."""
     from_out = j == into_end or (i < out_end and rank[out[i]] <= rank[into[j]])
@@ -117,7 +117,7 @@ def next_neighbour(out, i, out_end, into, j, into_end, rank):  # type: ignore[no
     return u, i, j, sides
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def group_by_head(offsets, heads, size):  # type: ignore[no-untyped-def]
     """Return the edges by their heads: offsets, tails, and the head's place in its row."""
     by_head = np.zeros(size + 1, np.int64)

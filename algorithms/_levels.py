@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
 from dgraph.algorithms._search import Search, settle, top_down
 from dgraph.algorithms._together import Done, Everything, act_for_all, array_at, take_of
 from dgraph.engine.context import Context
 from dgraph.exchange.hub import TINY
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.shard.rows import Rows, rows_of
 
@@ -62,7 +62,7 @@ async def push_together(
     return Progress(*votes.tolist())
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _search(row):  # type: ignore[no-untyped-def]
     return Search(
         array_at(row, 0, np.int32),
@@ -76,7 +76,7 @@ def _search(row):  # type: ignore[no-untyped-def]
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _push(everything, depth, awake, edges, unexplored, mean, limit, alpha):  # type: ignore[no-untyped-def]
     """Do levels; return how far the search is, and enter what each slot told each other."""
     arrays, routes, vertices, sent = everything

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard
 
 __all__ = [
@@ -96,7 +96,7 @@ def identity(combiner: str, dtype: np.dtype[Any]) -> Any:
     return bounds.max if combiner == "min" else bounds.min
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_arcs(arcs, vertices):  # type: ignore[no-untyped-def]
     """Return how many edges each of the vertices has."""
     counts = np.zeros(vertices.size, np.int64)
@@ -107,7 +107,7 @@ def count_arcs(arcs, vertices):  # type: ignore[no-untyped-def]
     return counts
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def list_arcs(arcs, vertices, active, room):  # type: ignore[no-untyped-def]
     """List the edges on which messages arrive at some masters, at most `room` of them.
 
@@ -167,7 +167,7 @@ def combine(combiner: str, rows: Array, messages: Array, combined: Array) -> Non
         fold(COMBINERS.index(combiner), rows, messages, combined)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def fold(combiner, rows, messages, combined):  # type: ignore[no-untyped-def]
     for i in range(rows.size):
         row, message = rows[i], messages[i]
@@ -179,13 +179,13 @@ def fold(combiner, rows, messages, combined):  # type: ignore[no-untyped-def]
             combined[row] += message
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def unite(rows, messages, combined):  # type: ignore[no-untyped-def]
     for i in range(rows.size):
         combined[rows[i]] |= messages[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def take_modes(rows, messages, combined):  # type: ignore[no-untyped-def]
     begin = 0
     while begin < rows.size:
@@ -201,7 +201,7 @@ def take_modes(rows, messages, combined):  # type: ignore[no-untyped-def]
         begin = end
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def mark_receivers(arcs, senders, marks):  # type: ignore[no-untyped-def]
     """Mark all to whom edges lead from the senders, masters and proxies."""
     for v in senders:

@@ -9,7 +9,7 @@ smaller one does not matter.
 
 from __future__ import annotations
 
-import numba as nb
+from dgraph.kernels import kernel
 
 __all__ = ["LARGE", "add", "normalise", "scaled"]
 
@@ -22,7 +22,7 @@ PER_UNIT = 2.0**-512
 LARGE = 2.0**900
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def add(mantissas, exponents, at, mantissa, exponent):  # type: ignore[no-untyped-def]
     """Add ``mantissa * 2**(512 * exponent)`` to a count that is 0 or has its place.
 
@@ -49,7 +49,7 @@ def add(mantissas, exponents, at, mantissa, exponent):  # type: ignore[no-untype
         mantissas[at] += scaled(mantissa, exponent - exponents[at])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def scaled(value, exponent):  # type: ignore[no-untyped-def]
     """Return ``value * 2**(512 * exponent)`` for an exponent of 0 or less.
 
@@ -61,7 +61,7 @@ def scaled(value, exponent):  # type: ignore[no-untyped-def]
     return value * PER_UNIT if exponent == -1 else 0.0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def normalise(members, mantissas, exponents):  # type: ignore[no-untyped-def]
     """Bring the mantissas of `members` below 2**512."""
     for at in members:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from dgraph.kernels import kernel
 
 __all__ = ["peel"]
 
@@ -42,7 +43,7 @@ def peel(vertices: Array, degrees: Array, heads: Array) -> Array:
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def take_the_least(offsets, heads):  # type: ignore[no-untyped-def]
     """Take a vertex of the least degree away again and again; return these degrees.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from dgraph.algorithms._levels import Progress
 from dgraph.algorithms._search import Search, add, bottom_up, drain, has, settle, top_down
 from dgraph.engine.context import Context
 from dgraph.engine.parts import from_some, to_pieces
+from dgraph.kernels import kernel
 from dgraph.shard import Shard, Split
 from dgraph.shard.bits import set_bits
 from dgraph.shard.rows import rows_of
@@ -171,7 +171,7 @@ async def find_in_pieces(
     return int(adopt(*met, shard.rank, depth, following, s))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def at_level(vertices, depth, s):  # type: ignore[no-untyped-def]
     """Say which masters were visited at a depth; of one not seen the level is nothing."""
     found = seen_of(vertices, s)
@@ -180,7 +180,7 @@ def at_level(vertices, depth, s):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def seen_of(vertices, s):  # type: ignore[no-untyped-def]
     """Say which vertices are seen."""
     found = np.zeros(vertices.size, np.bool_)
@@ -189,13 +189,13 @@ def seen_of(vertices, s):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def unseen(vertices, s):  # type: ignore[no-untyped-def]
     """Count the vertices that are not seen."""
     return vertices.size - np.count_nonzero(seen_of(vertices, s))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_set(bits, vertices):  # type: ignore[no-untyped-def]
     """Count the vertices whose bits are set."""
     count = 0
@@ -205,7 +205,7 @@ def count_set(bits, vertices):  # type: ignore[no-untyped-def]
     return count
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def push(s, depth, out, more, vertices, pieces, rank, mean):  # type: ignore[no-untyped-def]
     """Push along the out-edges of the frontier and of some pieces, by ascending rank."""
     length = drain(s)
@@ -225,7 +225,7 @@ def push(s, depth, out, more, vertices, pieces, rank, mean):  # type: ignore[no-
     return mine, found, edges, pushed
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def push_row(s, depth, rows, row, rank, offsets, totals):  # type: ignore[no-untyped-def]
     masters = np.uint64(s.level.size)
     begin, end = rows.offsets[row], rows.offsets[row + _ONE]
@@ -248,7 +248,7 @@ def push_row(s, depth, rows, row, rank, offsets, totals):  # type: ignore[no-unt
             totals[1] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def look_in_pieces(front, seen, rows, vertices, rank, hit, ranks):  # type: ignore[no-untyped-def]
     """Say which unseen vertices have an in-neighbour in the frontier, and the first's rank."""
     for piece in range(vertices.size):
@@ -261,7 +261,7 @@ def look_in_pieces(front, seen, rows, vertices, rank, hit, ranks):  # type: igno
                 break
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def adopt(met, ranks, rank, depth, following, s):  # type: ignore[no-untyped-def]
     """Visit what has been found in pieces; return how many were not visited before."""
     found = 0

@@ -14,6 +14,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from dgraph.kernels import kernel
+
 __all__ = ["prefetch"]
 
 _POINTER = ir.IntType(8).as_pointer()
@@ -41,7 +43,7 @@ def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), generate
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def prefetch(array, index):  # type: ignore[no-untyped-def]
     """Bring ``array[index]`` into the cache while the kernel goes on; `index` must exist.
 

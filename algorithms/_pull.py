@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._prefetch import prefetch
+from dgraph.kernels import kernel
 
 __all__ = ["GRID", "Grid", "Ranks", "add_to", "finish", "pull", "pull_pieces", "share_all"]
 
@@ -54,13 +54,13 @@ class Grid(NamedTuple):
     limit: int
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def on_grid(x):  # type: ignore[no-untyped-def]
     """Return `x` as a multiple of 1 / GRID."""
     return np.int64(np.rint(x * GRID))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def share_all(s, weights, shares, grid):  # type: ignore[no-untyped-def]
     """Enter what every master gives along an arc.
 
@@ -75,7 +75,7 @@ def share_all(s, weights, shares, grid):  # type: ignore[no-untyped-def]
     return dangling, spilled
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def give(share, weights, shares, v, grid):  # type: ignore[no-untyped-def]
     """Enter a share; tell whether it was too large."""
     if weights is not None:
@@ -86,7 +86,7 @@ def give(share, weights, shares, v, grid):  # type: ignore[no-untyped-def]
     return portions > grid.limit
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def pull_pieces(rows, weights, shares, sums):  # type: ignore[no-untyped-def]
     """Sum what comes along the arcs of each piece of a row."""
     offsets, targets = rows.offsets, rows.targets  # variables: see `pull`
@@ -97,14 +97,14 @@ def pull_pieces(rows, weights, shares, sums):  # type: ignore[no-untyped-def]
         sums[piece] = total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def add_to(sums, heavy, vertices, values):  # type: ignore[no-untyped-def]
     """Add values to the sums of heavy masters, of which one may occur more than once."""
     for i in range(vertices.size):
         sums[np.searchsorted(heavy, vertices[i])] += values[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def pull(rows, weights, alpha, dangling, shares, heavy, sums, s, following, grid):  # type: ignore[no-untyped-def]
     """Do one round, of the `heavy` masters only the sums of what lies here of their rows.
 
@@ -140,7 +140,7 @@ def pull(rows, weights, alpha, dangling, shares, heavy, sums, s, following, grid
     return changed, loose, spilled
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def finish(heavy, sums, weights, alpha, dangling, s, following, grid):  # type: ignore[no-untyped-def]
     """Do the round of the heavy masters, now that their sums are whole; returns as `pull`."""
     changed, loose, spilled = 0, 0, 0
@@ -155,7 +155,7 @@ def finish(heavy, sums, weights, alpha, dangling, s, following, grid):  # type: 
     return changed, loose, spilled
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def renewed(v, total, weights, alpha, dangling, restart, sinks, grid):  # type: ignore[no-untyped-def]
     """Return the new rank of a master from the sum of what it pulled."""
     portion = 1 / (GRID if weights is not None else grid.unit)
@@ -163,7 +163,7 @@ def renewed(v, total, weights, alpha, dangling, restart, sinks, grid):  # type: 
     return (1 - alpha) * restart[v if restart.size > 1 else 0] + alpha * pulled
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def term(targets, weights, shares, j):  # type: ignore[no-untyped-def]
     """Return what comes along an arc, on the grid."""
     if weights is None:

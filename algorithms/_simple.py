@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard
 
 __all__ = ["simple"]
@@ -52,7 +52,7 @@ def _without_parallels(rows: Adjacency) -> Adjacency:
     return Adjacency(offsets, targets[:count].copy(), weights)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def has_parallels(offsets, targets):  # type: ignore[no-untyped-def]
     """Return whether a target occurs twice in a row, which is by rank.
 
@@ -66,7 +66,7 @@ def has_parallels(offsets, targets):  # type: ignore[no-untyped-def]
     return False
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _merge(offsets, targets, weights, new_targets, new_weights):  # type: ignore[no-untyped-def]
     new_offsets = np.zeros_like(offsets)
     count = 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["broadcast_some", "places_in"]
@@ -54,7 +54,7 @@ async def broadcast_some(
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def places_in(vertices, shared):  # type: ignore[no-untyped-def]
     """Find those of `vertices` that are in `shared`; both ascend.
 

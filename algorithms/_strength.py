@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["inverse_strength"]
@@ -33,7 +33,7 @@ def inverse_strength(shard: Shard, weights: Array | None, inverse: Floats) -> in
     return int(invert(strength, inverse))
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def invert(strength, inverse):  # type: ignore[no-untyped-def]
     """Enter 1 / s, 0 where s is 0; return how many are infinite."""
     infinite = 0
@@ -43,7 +43,7 @@ def invert(strength, inverse):  # type: ignore[no-untyped-def]
     return infinite
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def invert_lengths(offsets, inverse):  # type: ignore[no-untyped-def]
     """Enter 1 / the length of every row, 0 where it is empty."""
     for v in range(inverse.size):
@@ -51,7 +51,7 @@ def invert_lengths(offsets, inverse):  # type: ignore[no-untyped-def]
         inverse[v] = 1 / length if length > 0 else 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def row_sums(offsets, weights):  # type: ignore[no-untyped-def]
     """Return the sum of every row, added from left to right."""
     sums = np.zeros(offsets.size - 1)

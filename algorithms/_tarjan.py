@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard import number_dtype
 
 __all__ = ["by_row", "smallest", "smallest_members", "tarjan"]
@@ -38,7 +38,7 @@ def smallest_members(vertices: Array, names: Array, sources: Array, targets: Arr
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def by_row(rows, columns, count):  # type: ignore[no-untyped-def]
     """Sort arcs by row; return where each row begins, and the columns.
 
@@ -74,7 +74,7 @@ def smallest(values: Array, groups: Array) -> Array:
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def tarjan(offsets, heads):  # type: ignore[no-untyped-def]
     """Give strong components numbers: Tarjan's algorithm with a stack of its own.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from dgraph.algorithms._by_weight import WeightedRows
 from dgraph.algorithms._delta import Search
 from dgraph.algorithms._hops import Tight, ancestors, fewest_hops
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["predecessors", "tight_edges"]
@@ -93,7 +93,7 @@ async def tight_edges(
     return Tight(begin, tail)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _reach(near, distance, slack, full, proxies, out):  # type: ignore[no-untyped-def]
     """Mark in `full` what tight edges lead to from `near`; return the proxies among it."""
     offsets, targets, weights = out.offsets, out.targets, out.weights
@@ -109,7 +109,7 @@ def _reach(near, distance, slack, full, proxies, out):  # type: ignore[no-untype
     return proxies[:count]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _tight_edges(distance, source, lowest, slack, full, into, begin, tail):  # type: ignore[no-untyped-def]
     """Fill `begin`, and `tail` or a longer array that is returned."""
     offsets, targets, weights = into.offsets, into.targets, into.weights
@@ -137,7 +137,7 @@ def _tight_edges(distance, source, lowest, slack, full, into, begin, tail):  # t
     return tail[:count]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _twice(values):  # type: ignore[no-untyped-def]
     """Return a copy with twice the room."""
     larger = np.empty(2 * values.size, values.dtype)
@@ -146,7 +146,7 @@ def _twice(values):  # type: ignore[no-untyped-def]
     return larger
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _take_first(tight, parent):  # type: ignore[no-untyped-def]
     for v in range(parent.size):
         if tight.begin[v] < tight.begin[v + 1]:

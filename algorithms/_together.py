@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
 from numba.core import cgutils
@@ -34,6 +33,7 @@ from dgraph.algorithms._sparse import places_in
 from dgraph.engine.context import Context
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.request import Inner
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["Done", "Everything", "act_for_all", "array_at", "strided_at", "take_of", "tell_of"]
@@ -167,7 +167,7 @@ def _routes(shards: Sequence[Shard]) -> Array:
     return routes
 
 
-@nb.njit(cache=True)
+@kernel(nogil=False)
 def _address(array):  # type: ignore[no-untyped-def]
     """Return where an array begins: a fifth of the time that it takes NumPy."""
     return array.ctypes.data
@@ -181,19 +181,19 @@ def _pointer(typing_context: Any, address: Any) -> Any:
     return types.voidptr(address), generate
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def array_at(row, field, dtype):  # type: ignore[no-untyped-def]
     """Return a contiguous array that a slot has shown; `row` is its part of the table."""
     return carray(_pointer(row[0, field]), (row[1, field],), dtype)  # type: ignore[call-arg]
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def strided_at(row, field, dtype):  # type: ignore[no-untyped-def]
     """Return an array that lies interleaved with another."""
     return as_strided(array_at(row, field, dtype), (row[1, field],), (row[2, field],))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def take_of(found, values, route, vertices, taken):  # type: ignore[no-untyped-def]
     """Fill `vertices` and `taken` with what a slot has found for one owner; return the count.
 
@@ -218,7 +218,7 @@ def take_of(found, values, route, vertices, taken):  # type: ignore[no-untyped-d
     return count
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def tell_of(masters, route, proxies):  # type: ignore[no-untyped-def]
     """Fill `proxies` with those that a slot has of some masters of an owner; return the count.
 

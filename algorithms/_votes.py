@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.meeting import count_slots, deal
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard
 from dgraph.shard.bits import set_bits, words
 
@@ -134,7 +134,7 @@ def _home(labels: Array, slots: int) -> Array:
     return ((mixed >> np.uint64(32)) * np.uint64(slots)) >> np.uint64(32)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def any_parallel(offsets, targets, chosen):  # type: ignore[no-untyped-def]
     """Return whether there are parallel edges in a chosen row: such stand together."""
     same = 0
@@ -144,7 +144,7 @@ def any_parallel(offsets, targets, chosen):  # type: ignore[no-untyped-def]
     return same > 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def least_labels(label, offsets, targets, chosen):  # type: ignore[no-untyped-def]
     """Return which of the chosen rows are not empty, and the smallest label in each of these.
 
@@ -165,7 +165,7 @@ def least_labels(label, offsets, targets, chosen):  # type: ignore[no-untyped-de
     return at[:found], labels[:found]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_labels(label, offsets, targets, chosen, counters, at, labels, counts):  # type: ignore[no-untyped-def]
     """Write which row, label, count for each label of the chosen rows; return how many."""
     found = 0
@@ -183,7 +183,7 @@ def count_labels(label, offsets, targets, chosen, counters, at, labels, counts):
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count_by_sorting(label, offsets, targets, chosen, counters, at, labels, counts):  # type: ignore[no-untyped-def]
     """Do so without a counter for each label."""
     found = 0
@@ -201,7 +201,7 @@ def _count_by_sorting(label, offsets, targets, chosen, counters, at, labels, cou
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def best_labels(begins, ends, labels, counts, counters, best, most):  # type: ignore[no-untyped-def]
     """Add up the counts of each label of each vertex, and choose; leaves all counters at 0.
 
@@ -219,7 +219,7 @@ def best_labels(begins, ends, labels, counts, counters, best, most):  # type: ig
             counters[labels[k]] = 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _best_of_sorted(begins, ends, labels, counts, counters, best, most):  # type: ignore[no-untyped-def]
     """Do so where the labels of each vertex ascend."""
     for i in range(begins.size):

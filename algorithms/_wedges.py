@@ -34,12 +34,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._forward import Forward, Locals, forward_rows
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["ROUND", "close_wedges"]
@@ -111,7 +111,7 @@ def _missing_rows(shard: Shard, f: Forward) -> list[tuple[Array, ...] | None]:
     return columns
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def heads_of_wedges(by_head, places, masters):  # type: ignore[no-untyped-def]
     """Return the proxies that stand behind another vertex in a row N+ here."""
     found = np.empty(by_head.size - 1 - masters, np.int32)
@@ -146,7 +146,7 @@ def _portion(shard: Shard, f: Forward, answer: Answer, turn: int) -> tuple[Array
     return (answer.places[chosen], *copy_rows(f, answer.rows[chosen], shard.rank))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def copy_rows(f, rows, rank):  # type: ignore[no-untyped-def]
     offsets = np.zeros(rows.size + 1, np.int64)
     for i in range(rows.size):
@@ -173,7 +173,7 @@ def _whereabouts(shard: Shard) -> Whereabouts:
     return Whereabouts(ranks, here, np.searchsorted(ranks, high << shift), shift)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def find_here(ranks, offsets, arcs, known, locals_, begin, shift):  # type: ignore[no-untyped-def]
     """Turn ranks into local ids, without the vertices that no edge here touches."""
     heads, kept_arcs = np.empty(ranks.size, np.uint32), np.empty_like(arcs)
@@ -221,7 +221,7 @@ def close(
     kernel(f, bs.astype(np.int64), offsets, heads, arcs, mark, credit)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def close_undirected(f, bs, offsets, heads, arcs, mark, credit):  # type: ignore[no-untyped-def]
     row = f.heads
     for i in range(bs.size):
@@ -245,7 +245,7 @@ def close_undirected(f, bs, offsets, heads, arcs, mark, credit):  # type: ignore
             mark[heads[j]] = 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def close_directed(f, bs, offsets, heads, arcs, mark, credit):  # type: ignore[no-untyped-def]
     row = f.heads
     for i in range(bs.size):

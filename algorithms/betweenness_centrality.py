@@ -45,7 +45,6 @@ import random
 import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,6 +60,7 @@ from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.errors import OptionError
 from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids
 
@@ -180,7 +180,7 @@ async def _add_weighted(
         betweenness += delta
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _add(level, delta, copies, endpoints, betweenness):  # type: ignore[no-untyped-def]
     """Add the dependencies of a batch; return how many vertices each source reaches here."""
     reached = np.zeros(copies, np.int64)

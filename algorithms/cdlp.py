@@ -38,7 +38,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,6 +47,7 @@ from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.kernels import kernel
 from dgraph.results import VERTEX
 from dgraph.shard import Adjacency, Shard
 from dgraph.shard.bits import lowest, words
@@ -155,7 +155,7 @@ def insert(elected: Array, labels: Array, changed: Array, new: Array, count: int
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def find_changes(rows, label, awake, first, keys, counters, changed, new):  # type: ignore[no-untyped-def]
     """Find the new labels of the vertices that are awake; return how many change."""
     count = 0
@@ -194,7 +194,7 @@ def find_changes(rows, label, awake, first, keys, counters, changed, new):  # ty
     return count
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def all_differ(targets, begin, end):  # type: ignore[no-untyped-def]
     """Return whether no edges of a row are parallel: such stand together."""
     same = 0
@@ -203,7 +203,7 @@ def all_differ(targets, begin, end):  # type: ignore[no-untyped-def]
     return same == 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def smallest(label, targets, begin, end):  # type: ignore[no-untyped-def]
     """Return the smallest label in a row that is not empty."""
     best = label[targets[begin]]
@@ -212,7 +212,7 @@ def smallest(label, targets, begin, end):  # type: ignore[no-untyped-def]
     return best
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def votes_for(one, label, targets, begin, end):  # type: ignore[no-untyped-def]
     """Return how many in a row have a label."""
     votes = 0
@@ -221,7 +221,7 @@ def votes_for(one, label, targets, begin, end):  # type: ignore[no-untyped-def]
     return votes
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def most_frequent(label, row, back, keys, counters):  # type: ignore[no-untyped-def]
     """Return the label with most votes in two rows, of several the smallest.
 
@@ -244,7 +244,7 @@ def most_frequent(label, row, back, keys, counters):  # type: ignore[no-untyped-
     return best
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def tally(label, row, best, most, keys, counters, bits):  # type: ignore[no-untyped-def]
     """Count the votes of a row; return the best label so far, and its votes.
 
@@ -266,7 +266,7 @@ def tally(label, row, best, most, keys, counters, bits):  # type: ignore[no-unty
     return best, most
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def adopt(rows, label, changed, new):  # type: ignore[no-untyped-def]
     """Give the changed vertices their new labels; return how many votes they have."""
     votes = 0
@@ -277,14 +277,14 @@ def adopt(rows, label, changed, new):  # type: ignore[no-untyped-def]
     return votes
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def degree(rows, v):  # type: ignore[no-untyped-def]
     """Return how many votes the neighbours of v have."""
     out = rows.out_offsets[v + 1] - rows.out_offsets[v]
     return out + rows.into_offsets[v + 1] - rows.into_offsets[v]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def mark_neighbours(rows, changed, masters, marks):  # type: ignore[no-untyped-def]
     """Mark all neighbours of the changed vertices; return about how many votes these have."""
     work = 0
@@ -296,7 +296,7 @@ def mark_neighbours(rows, changed, masters, marks):  # type: ignore[no-untyped-d
     return work
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _mark(u, rows, masters, marks):  # type: ignore[no-untyped-def]
     bit = _ONE << np.uint64(u & 63)
     if marks[u >> 6] & bit:

@@ -39,7 +39,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,6 +48,7 @@ from dgraph.arguments import choice
 from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.kernels import kernel
 from dgraph.results import VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.rows import rows_of
@@ -189,7 +189,7 @@ async def _hand(
     return [(source, some) for source, some in enumerate(came) if some is not None]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def joints(parent, labels, masters, proxies):  # type: ignore[no-untyped-def]
     """List proxies in trees of others, one for each pair of labels that is joined by some.
 
@@ -210,7 +210,7 @@ def joints(parent, labels, masters, proxies):  # type: ignore[no-untyped-def]
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def link(parent, u, v):  # type: ignore[no-untyped-def]
     """Put the trees of `u` and `v` together: climb from the higher one, hook it when a root."""
     u, v = parent[u], parent[v]
@@ -225,7 +225,7 @@ def link(parent, u, v):  # type: ignore[no-untyped-def]
         parent[high] = u
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def link_first(parent, rounds, rows):  # type: ignore[no-untyped-def]
     """Link every master with its first neighbours, the heaviest, and nobody else; compress."""
     offsets, targets = rows.offsets, rows.targets
@@ -238,7 +238,7 @@ def link_first(parent, rounds, rows):  # type: ignore[no-untyped-def]
     compress(parent)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def link_outside(parent, largest, rows):  # type: ignore[no-untyped-def]
     """Link all edges of the masters that are not in the largest tree."""
     for v in range(rows.offsets.size - 1):
@@ -247,7 +247,7 @@ def link_outside(parent, largest, rows):  # type: ignore[no-untyped-def]
                 link(parent, np.uint32(v), rows.targets[j])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def link_pieces(parent, largest, vertices, rows):  # type: ignore[no-untyped-def]
     """Link all edges of pieces of rows whose vertices are not in the largest tree."""
     for piece in range(vertices.size):
@@ -257,14 +257,14 @@ def link_pieces(parent, largest, vertices, rows):  # type: ignore[no-untyped-def
                 link(parent, v, rows.targets[j])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def compress(parent):  # type: ignore[no-untyped-def]
     """Let every vertex point to its root; once through, for parents come before children."""
     for v in range(parent.size):
         parent[v] = parent[parent[v]]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def label_trees(parent, order, labels):  # type: ignore[no-untyped-def]
     """Label every master with the smallest order of a master in its tree."""
     for v in range(order.size):
@@ -274,7 +274,7 @@ def label_trees(parent, order, labels):  # type: ignore[no-untyped-def]
     spread(parent, labels, order.size)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def spread(parent, labels, masters):  # type: ignore[no-untyped-def]
     """Give every master the label of its root."""
     for v in range(masters):

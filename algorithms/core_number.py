@@ -40,7 +40,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,6 +50,7 @@ from dgraph.engine.changes import exchange_changes
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, check_undirected, run_algorithm
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, words
 
@@ -137,7 +137,7 @@ def _begin(shard: Shard) -> Cores:
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_neighbours(offsets, targets, degree):  # type: ignore[no-untyped-def]
     """Count the distinct neighbours of every master other than itself."""
     for v in range(offsets.size - 1):
@@ -145,13 +145,13 @@ def count_neighbours(offsets, targets, degree):  # type: ignore[no-untyped-def]
             degree[v] += is_neighbour(targets, j, offsets[v], v)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def is_neighbour(targets, j, begin, v):  # type: ignore[no-untyped-def]
     """Return whether an edge of v is no loop, and the first of parallel ones."""
     return targets[j] != v and (j == begin or targets[j - 1] != targets[j])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def lower(c):  # type: ignore[no-untyped-def]
     """Lower the estimates of the masters until they fit; return how many edges that took."""
     looked_at = 0
@@ -175,7 +175,7 @@ def lower(c):  # type: ignore[no-untyped-def]
     return looked_at
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def is_supported(c, v):  # type: ignore[no-untyped-def]
     """Return whether v has enough neighbours whose estimates are not below its own."""
     own = c.estimate[v]
@@ -189,7 +189,7 @@ def is_supported(c, v):  # type: ignore[no-untyped-def]
     return missing == 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def h_index(c, v):  # type: ignore[no-untyped-def]
     """Return the largest k below the estimate of v such that k neighbours have at least k."""
     targets, estimate, heights = c.targets, c.estimate, c.heights
@@ -205,7 +205,7 @@ def h_index(c, v):  # type: ignore[no-untyped-def]
     return k
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def wake(c, v, old):  # type: ignore[no-untyped-def]
     """Wake the neighbours that v no longer supports; return the last word with such a master.
 
@@ -234,7 +234,7 @@ async def _finish(ctx: Context, shard: Shard, c: Cores) -> None:
     c.estimate[own] = np.maximum(cores, 1)  # they have neighbours
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def list_neighbours(c, own):  # type: ignore[no-untyped-def]
     """Return how many neighbours with estimates above 1 masters have, and the neighbours."""
     degrees = np.zeros(own.size, np.int32)

@@ -98,7 +98,7 @@ Examples
 
 from dgraph import (
     command,  # noqa: F401  # first: it sees to Ctrl-C while the others are imported
-    config,  # then: it sees to the cache of the kernels that follow
+    config,
     gnn,
     graph500,
     mpi,

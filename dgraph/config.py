@@ -15,9 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import os
-import stat
-import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,13 +22,11 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import dask
-import numba
-import numba.core.caching
 from dask.utils import parse_bytes, parse_timedelta
 
 from dgraph.errors import ConfigurationWarning, OptionError
 
-__all__ = ["BufferOptions", "Options", "ensure_kernel_cache"]
+__all__ = ["BufferOptions", "Options"]
 
 BUFFERS = ("dynamic", "static")
 ROUTINGS = ("auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree")
@@ -281,61 +276,3 @@ def _seconds(key: str) -> float:
             f"dgraph.{key} must be a positive time such as '90s' or 90, not {value!r}"
         )
     return seconds
-
-
-def ensure_kernel_cache() -> None:
-    """See to it that compiled kernels can be cached; called before the first one is defined.
-
-    Numba caches beside the source files, else in the user's cache folder, and refuses to
-    define a cached kernel where it can write to neither. Then a temporary folder serves.
-    """
-    try:
-        numba.njit(cache=True)(_kernel)
-    except RuntimeError:
-        folder = str(_private_folder())
-        os.environ["NUMBA_CACHE_DIR"] = folder  # Numba reads it again when it compiles
-        numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]
-
-
-def _forgive_stale_indexes() -> None:
-    """Let what kernels were cached count as nothing where it cannot be read any more.
-
-    An index names the types of arguments, and is unpickled before Numba sees that the source
-    is another one. Where an installation is replaced, `pip` leaves the indexes of the former
-    version behind, which may know a type by the name of a module that is no more.
-    """
-    kept: Any = getattr(numba.core.caching, "IndexDataCacheFile", None)
-    load = getattr(kept, "_load_index", None)
-    if load is None:  # of a Numba that keeps them in another way
-        return
-
-    def load_index(self: Any) -> Any:
-        try:
-            return load(self)
-        except (ImportError, AttributeError):
-            return {}
-
-    kept._load_index = load_index
-
-
-def _kernel() -> None:
-    """Be defined as a kernel, which shows whether Numba finds a folder."""
-
-
-def _private_folder() -> Path:
-    """Return a temporary folder that only this user can enter, the same one each time.
-
-    The cache is unpickled when it is read, so a folder that somebody else can write to must
-    not be trusted; then a new one serves this process.
-    """
-    folder = Path(tempfile.gettempdir(), f"dgraph-kernels-{os.getuid()}")
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700:
-        return folder
-    return Path(tempfile.mkdtemp(prefix="dgraph-kernels-"))
-
-
-ensure_kernel_cache()
-_forgive_stale_indexes()

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.clients import call, then
 from dgraph.engine.context import Context
 from dgraph.home import Home
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.topology import CostModel, Topology
 
@@ -179,7 +179,7 @@ def sum_up(
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count_targets(targets, peer_start, peers, apart, seen):  # type: ignore[no-untyped-def]
     """Count the targets that each other slot owns, and mark those that occur."""
     if peers.size == 0:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
 from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain, to_frame
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard, Split
 from dgraph.shard.kept import kept_bytes
 from dgraph.vertices.ids import Ids, concat_ids, ids_from_columns
@@ -123,14 +123,14 @@ def _listed(shard: Shard, order: Array) -> tuple[Array, Array, Array | None]:
     return near, rows.targets[at], None if rows.weights is None else rows.weights[at]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_loops(vertices, offsets, targets, loops):  # type: ignore[no-untyped-def]
     for row in range(len(loops)):
         for at in range(offsets[row], offsets[row + 1]):
             loops[row] += targets[at] == vertices[row]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_ascending(offsets, targets, order):  # type: ignore[no-untyped-def]
     count = 0
     for row in range(len(offsets) - 1):
@@ -139,7 +139,7 @@ def _count_ascending(offsets, targets, order):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _list_ascending(offsets, targets, order, found, near):  # type: ignore[no-untyped-def]
     count = 0
     for row in range(len(offsets) - 1):

@@ -18,6 +18,7 @@ import pytest
 import dgraph.config
 from dgraph.config import BufferOptions, Options
 from dgraph.errors import ConfigurationWarning, OptionError
+from dgraph.kernels import _private_folder
 
 PACKAGE = Path(dgraph.config.__file__).parent
 
@@ -226,6 +227,6 @@ def test_folder_that_others_can_enter_is_not_trusted(
     laid = tmp_path / f"dgraph-kernels-{os.getuid()}"
     laid.mkdir()
     laid.chmod(0o777)
-    folder = dgraph.config._private_folder()
+    folder = _private_folder()
     assert folder != laid
     assert folder.stat().st_mode & 0o777 == 0o700

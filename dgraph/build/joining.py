@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +20,7 @@ from dgraph.build.owning import Seats
 from dgraph.build.pieces import Pieces, agree_anew, by_family, moved_by, relaid, seats_of
 from dgraph.build.routing import Groups
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard, Split
 
 __all__ = ["whole_rows"]
@@ -127,7 +127,7 @@ def _merged(
     return Adjacency(offsets, targets, weights)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _copy_rows(offsets, targets, weights, to_offsets, to_targets, to_weights):  # type: ignore[no-untyped-def]
     """Copy rows to the beginnings of rows that are as long or longer."""
     for row in range(offsets.size - 1):

@@ -16,7 +16,6 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +23,7 @@ from dgraph.build.numbering import Lookup, Numbering
 from dgraph.build.spec import BuildSpec
 from dgraph.edges.chunk import EdgeChunk
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import number_dtype
 from dgraph.shard.memory import give_back
 
@@ -178,7 +178,7 @@ def _by_row(held: list[tuple[Array, ...]], counts: NDArray[np.int64], spec: Buil
     return Filed(offsets, columns, weights, sequence)
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _turn(group, slots):  # type: ignore[no-untyped-def]
     """Return the slot that gets the first block of a round of blocks."""
     mixed = np.uint64(group) * np.uint64(0x9E3779B97F4A7C15)
@@ -186,7 +186,7 @@ def _turn(group, slots):  # type: ignore[no-untyped-def]
     return np.int64(((mixed & np.uint64(0xFFFFFFFF)) * np.uint64(slots)) >> np.uint64(32))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def order_of_row(row, slot, slots):  # type: ignore[no-untyped-def]
     """Return the order of the vertex whose row this is on a slot; undoes the dealing."""
     group = row >> 4
@@ -196,7 +196,7 @@ def order_of_row(row, slot, slots):  # type: ignore[no-untyped-def]
     return ((group * slots + block) << 4) | (row & 15)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def row_orders(rows, slot, slots):  # type: ignore[no-untyped-def]
     """Return the orders of several rows of a slot."""
     orders = np.empty(rows.size, np.int64)
@@ -205,7 +205,7 @@ def row_orders(rows, slot, slots):  # type: ignore[no-untyped-def]
     return orders
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _file(first, second, directed, drop, slots, rows, columns, desks, counts):  # type: ignore[no-untyped-def]
     """Write row, column and slot of each edge, and return how many are loops."""
     loops = 0
@@ -232,7 +232,7 @@ def _file(first, second, directed, drop, slots, rows, columns, desks, counts):  
     return loops
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def deal_into(values, slot_of, at, out):  # type: ignore[no-untyped-def]
     """Write each value to the next place ``at[slot]``; skip those whose slot is negative."""
     for i in range(values.size):
@@ -242,7 +242,7 @@ def deal_into(values, slot_of, at, out):  # type: ignore[no-untyped-def]
             at[slot] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_slots(slot_of, counts):  # type: ignore[no-untyped-def]
     """Add to `counts` how many entries each slot has."""
     for slot in slot_of:
@@ -250,13 +250,13 @@ def count_slots(slot_of, counts):  # type: ignore[no-untyped-def]
             counts[slot] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count_rows(rows, counts):  # type: ignore[no-untyped-def]
     for row in rows:
         counts[row] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _scatter(rows, columns, weights, sequence, at, to_columns, to_weights, to_sequence):  # type: ignore[no-untyped-def]
     """Append edges to their rows."""
     for i in range(rows.size):

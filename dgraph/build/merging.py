@@ -10,12 +10,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.meeting import Filed
 from dgraph.errors import EdgeValueError
+from dgraph.kernels import kernel
 
 __all__ = ["merge", "repeated_edges"]
 
@@ -104,7 +104,7 @@ def _exact_sum(terms: NDArray[np.float64]) -> float:
 _FOLDS = {"min": _least, "max": _greatest, "first": _earliest, "sum": _total}
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _merge_rows(offsets, columns, copy_of):  # type: ignore[no-untyped-def]
     """Move the first of each set of copies to the front; return how many edges are left.
 
@@ -145,7 +145,7 @@ def _merge_rows(offsets, columns, copy_of):  # type: ignore[no-untyped-def]
     return kept
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sort_rows(offsets, columns, weights):  # type: ignore[no-untyped-def]
     """Sort each row by weight: so parallel edges come in the same sequence every time."""
     for row in range(offsets.size - 1):
@@ -156,13 +156,13 @@ def _sort_rows(offsets, columns, weights):  # type: ignore[no-untyped-def]
             columns[begin:end] = columns[begin:end][by]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _fold_least(weights, copy_of, out):  # type: ignore[no-untyped-def]
     for i in range(weights.size):
         out[copy_of[i]] = min(out[copy_of[i]], weights[i])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _fold_earliest(weights, copy_of, sequence, earliest, out):  # type: ignore[no-untyped-def]
     for i in range(weights.size):
         if sequence[i] < earliest[copy_of[i]]:
@@ -170,14 +170,14 @@ def _fold_earliest(weights, copy_of, sequence, earliest, out):  # type: ignore[n
             out[copy_of[i]] = weights[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _group(weights, copy_of, at, out):  # type: ignore[no-untyped-def]
     for i in range(weights.size):
         out[at[copy_of[i]]] = weights[i]
         at[copy_of[i]] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sum_groups(terms, ends, out):  # type: ignore[no-untyped-def]
     begin = 0
     for group in range(ends.size):
@@ -185,7 +185,7 @@ def _sum_groups(terms, ends, out):  # type: ignore[no-untyped-def]
         begin = ends[group]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def exact_sum(terms):  # type: ignore[no-untyped-def]
     """Return the exactly rounded sum, as `math.fsum` does; NaN or inf if a partial overflows.
 
@@ -216,7 +216,7 @@ def exact_sum(terms):  # type: ignore[no-untyped-def]
     return _round_partials(partials, count)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _round_partials(partials, count):  # type: ignore[no-untyped-def]
     high = partials[count - 1]
     low = 0.0

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numba as nb
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard.bits import positions, words
 
 __all__ = ["NumberSet", "mark", "population", "position_of"]
@@ -88,7 +88,7 @@ class NumberSet:
         return out
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def mark(bits, numbers, shift):  # type: ignore[no-untyped-def]
     """Put each ``number + shift`` into a bitmap."""
     for number in numbers:
@@ -96,7 +96,7 @@ def mark(bits, numbers, shift):  # type: ignore[no-untyped-def]
         bits[at >> np.uint64(6)] |= _ONE << (at & np.uint64(63))
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def position_of(bits, before, number):  # type: ignore[no-untyped-def]
     """Return the position of a number that is in the set."""
     at = np.uint64(number)
@@ -105,7 +105,7 @@ def position_of(bits, before, number):  # type: ignore[no-untyped-def]
     return before[word] + np.int64(population(below))  # type: ignore[call-arg]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count_before(bits, before):  # type: ignore[no-untyped-def]
     total = np.int64(0)
     for word in range(bits.size):
@@ -113,12 +113,12 @@ def _count_before(bits, before):  # type: ignore[no-untyped-def]
         total += np.int64(population(bits[word]))  # type: ignore[call-arg]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _population(word):  # type: ignore[no-untyped-def]
     return np.int64(population(word))  # type: ignore[call-arg]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _positions(bits, before, numbers, shift, out):  # type: ignore[no-untyped-def]
     for i in range(numbers.size):
         out[i] = position_of(bits, before, numbers[i] + shift)

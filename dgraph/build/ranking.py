@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +19,7 @@ from dgraph.build.meeting import Filed, order_of_row
 from dgraph.build.numbering import Numbering
 from dgraph.build.numberset import NumberSet, mark, position_of
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import number_dtype
 
 __all__ = ["Asked", "rank_block", "sum_degrees", "touched"]
@@ -87,7 +87,7 @@ async def rank_block(ctx: Context, degree: NDArray[np.int64], vertices: int) -> 
     return ranks
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _mark_rows(bits, offsets, slot, slots):  # type: ignore[no-untyped-def]
     for row in range(offsets.size - 1):
         if offsets[row + 1] > offsets[row]:
@@ -95,7 +95,7 @@ def _mark_rows(bits, offsets, slot, slots):  # type: ignore[no-untyped-def]
             bits[order >> np.uint64(6)] |= np.uint64(1) << (order & np.uint64(63))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count_ends(bits, before, offsets, columns, slot, slots, ends):  # type: ignore[no-untyped-def]
     for row in range(offsets.size - 1):
         length = offsets[row + 1] - offsets[row]
@@ -105,7 +105,7 @@ def _count_ends(bits, before, offsets, columns, slot, slots, ends):  # type: ign
         ends[position_of(bits, before, column)] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _deal_ranks(which, at, ranks):  # type: ignore[no-untyped-def]
     for i in range(ranks.size):
         ranks[i] = at[which[i]]

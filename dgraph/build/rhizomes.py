@@ -34,11 +34,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.errors import OptionError, OptionTypeError
+from dgraph.kernels import kernel
 from dgraph.topology import Topology
 
 __all__ = ["ALLOCATIONS", "Rhizomes", "allot", "go_home", "nearness"]
@@ -248,7 +248,7 @@ def go_home(owner: Array, sequence: Array, near: Array, out: Array) -> None:
         out[0] = sequence[0]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def allot(owner, sizes, near, out):  # type: ignore[no-untyped-def]
     """Say where each entry of a row goes.
 

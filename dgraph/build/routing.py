@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.numberset import NumberSet
 from dgraph.build.owning import Masters, Seats
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard.bits import count_bits, positions
 
 __all__ = ["Groups", "agree", "gather_groups", "groups_alone"]
@@ -139,7 +139,7 @@ async def agree(
     return shared, rank
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _fill(bits, count):  # type: ignore[no-untyped-def]
     """Set the first `count` bits."""
     for word in range(count >> 6):

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from dgraph.build.pieces import Pieces, agree_anew, by_family, moved_by, relaid,
 from dgraph.build.rhizomes import Rhizomes, allot, go_home, nearness
 from dgraph.build.routing import Groups
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard, Split
 from dgraph.shard.bits import set_bits, words
 from dgraph.topology import Topology
@@ -275,7 +275,7 @@ def _split(
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _row_sum(weights):  # type: ignore[no-untyped-def]
     """Add from left to right."""
     total = 0.0

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
 from dgraph.edges.blocks import Block
@@ -27,6 +26,7 @@ from dgraph.edges.scan import WHITESPACE
 from dgraph.edges.survey import IdPlan
 from dgraph.edges.text import TextFile, parse
 from dgraph.errors import OptionError
+from dgraph.kernels import kernel
 
 __all__ = ["AdjacencyFile", "read_adjacency", "read_vertices", "symmetry_of"]
 
@@ -128,7 +128,7 @@ def symmetry_of(block: Block, plan: IdPlan) -> int:
     return mirror_sum(frame)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _unfold(buffer: Bytes, separator: int, out: Bytes) -> int:
     """Write the edges to `out` if it has any room; return how many bytes they are."""
     at, size = 0, 0
@@ -156,12 +156,12 @@ def _unfold(buffer: Bytes, separator: int, out: Bytes) -> int:
     return size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ends_word(byte: int, separator: int) -> bool:
     return byte in (separator, 32, 9, 10, 13)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _line(  # type: ignore[no-untyped-def]
     buffer, first, first_end, begin, end, flag, out, size, writes
 ):

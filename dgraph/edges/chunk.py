@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from dgraph.edges.columns import IdColumn, read_ids
 from dgraph.edges.receipt import Receipt
 from dgraph.edges.weights import count_rounded, read_weights
 from dgraph.errors import DgraphError, EdgeTypeError
+from dgraph.kernels import kernel
 from dgraph.vertices.base import frozen
 from dgraph.vertices.ids import Codes, Ids, IntIds, code_dtype, common_dtype, concat_ids
 
@@ -259,7 +259,7 @@ def _coded(column: IdColumn) -> tuple[NDArray[Any], Ids]:
     return (np.cumsum(used) - 1)[column.codes], column.ids.take(np.flatnonzero(used))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _extent(source: NDArray[Any], target: NDArray[Any]) -> tuple[Any, Any, int, int]:
     """Return the least and greatest value, how many rows are loops, and the first of them."""
     low = high = source[0]
@@ -274,7 +274,7 @@ def _extent(source: NDArray[Any], target: NDArray[Any]) -> tuple[Any, Any, int, 
     return low, high, loops, first
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _distances(values: NDArray[Any], least: Any) -> NDArray[np.int32]:
     codes = np.empty(len(values), np.int32)
     for row in range(len(values)):

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dgraph.edges.scan import WHITESPACE, Bytes, Spans
+from dgraph.kernels import kernel
 
 # Kernels that index with unsigned integers need no check for negative indices: 2x faster here.
 _ONE, _NINE, _TEN = np.uint64(1), np.uint64(9), np.uint64(10)
@@ -23,7 +23,7 @@ _ZERO = np.uint64(48)
 _NEWLINE, _RETURN, _TAB, _QUOTE, _MINUS = 10, 13, 9, 34, 45
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _clean_integer(buffer: Bytes, at: np.uint64) -> tuple[Any, Any, Any]:
     """Read an integer as Python writes it; return whether it is one, its value, its end."""
     end = np.uint64(len(buffer))
@@ -44,14 +44,14 @@ def _clean_integer(buffer: Bytes, at: np.uint64) -> tuple[Any, Any, Any]:
     return fine, -np.int64(value) if negative else np.int64(value), at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _separates(buffer: Bytes, at: np.uint64, separator: int) -> Any:
     return at < np.uint64(len(buffer)) and (
         buffer[at] == separator or (separator == WHITESPACE and buffer[at] == _TAB)
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _word_end(buffer: Bytes, at: np.uint64, separator: int) -> np.uint64:
     """Return where a field without blanks and quotes ends."""
     end = np.uint64(len(buffer))
@@ -60,7 +60,7 @@ def _word_end(buffer: Bytes, at: np.uint64, separator: int) -> np.uint64:
     return at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _next_line(buffer: Bytes, at: np.uint64) -> tuple[bool, np.uint64]:
     """Return whether the line ends here, and where the next one starts."""
     end = np.uint64(len(buffer))
@@ -71,7 +71,7 @@ def _next_line(buffer: Bytes, at: np.uint64) -> tuple[bool, np.uint64]:
     return buffer[at] == _NEWLINE, at + _ONE
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def clean_rows(
     buffer: Bytes,
     start: int,

@@ -30,10 +30,10 @@ from typing import Any
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
 from dgraph.arguments import flag, integer, optional_integer
+from dgraph.kernels import kernel
 
 __all__ = ["grid", "kronecker", "uniform"]
 
@@ -204,7 +204,7 @@ def _weight_key(seed: int, weights: bool) -> np.uint64 | None:
     return np.uint64(_key(seed, _WEIGHTS)) if weights else None
 
 
-@njit(cache=True)
+@kernel(nogil=False)
 def _mix(state: np.uint64) -> np.uint64:
     """Return the output of SplitMix64 for one state."""
     word = state
@@ -213,7 +213,7 @@ def _mix(state: np.uint64) -> np.uint64:
     return word ^ (word >> np.uint64(31))
 
 
-@njit(cache=True)
+@kernel(nogil=False)
 def _word(key: np.uint64, counter: np.uint64) -> np.uint64:
     """Return the random word of a stream with this number."""
     return _mix(key + (counter + _ONE) * _GAMMA)
@@ -226,7 +226,7 @@ def _permutation(seed: int) -> NDArray[np.uint64]:
     return np.array(words, np.uint64).reshape(_ROUNDS, 2) | np.array([1, 0], np.uint64)
 
 
-@njit(cache=True)
+@kernel(nogil=False)
 def _rename(vertex: np.uint64, names: NDArray[np.uint64], scale: int) -> np.uint64:
     """Permute 0, ..., 2**scale - 1.
 
@@ -241,7 +241,7 @@ def _rename(vertex: np.uint64, names: NDArray[np.uint64], scale: int) -> np.uint
     return vertex
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _descend(
     start: int, scale: int, key: np.uint64, names: NDArray[np.uint64], source: Ids, target: Ids
 ) -> None:
@@ -278,7 +278,7 @@ def _kronecker(
     return source, target
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _draw(start: int, scale: int, key: np.uint64, source: Ids, target: Ids) -> None:
     shift = np.uint64(64 - scale)
     for row in range(len(source)):
@@ -305,7 +305,7 @@ def _grid(rows: int, cols: int, start: int, stop: int) -> tuple[Ids, Ids]:
     return source, target
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill_weights(start: int, key: np.uint64, weights: NDArray[np.float32]) -> None:
     for row in range(len(weights)):
         bits = _word(key, np.uint64(start + row)) >> np.uint64(40)  # as many as float32 holds

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
 from dgraph.edges.files import File
 from dgraph.edges.matrices import mirror_sum, upper
 from dgraph.errors import EdgeValueError
+from dgraph.kernels import kernel
 
 __all__ = ["Header", "read_header", "read_metis"]
 
@@ -150,7 +150,7 @@ def _one_sided(frame: pd.DataFrame) -> str:
     return f"vertex {source} lists {target}, but vertex {target} {less}"
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _read_numbers(
     buffer: NDArray[np.uint8], numbers: Numbers, ends: Numbers
 ) -> tuple[int, int, int]:

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
 from dgraph.exchange.frame import Frame
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, set_bits, words
 
@@ -156,7 +156,7 @@ def _list(bits: Bits) -> Places:
     return places[: positions(bits, places)]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _intersect(some, shared):  # type: ignore[no-untyped-def]
     """Return the positions in `shared` of those of `some` that are in it; both ascend.
 

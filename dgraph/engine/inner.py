@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.request import Inner
+from dgraph.kernels import kernel
 
 __all__ = ["count_inner"]
 
@@ -36,7 +36,7 @@ def count_inner(inner: Inner, level: NDArray[np.int64], levels: int) -> NDArray[
     return counts
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count(sent, level, levels, head, size, counts):  # type: ignore[no-untyped-def]
     for step in range(sent.shape[0]):
         row = counts[step]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.multicast import Branch, Multicast, Select
 from dgraph.exchange.encoding import decode_parts, encode_parts
 from dgraph.exchange.frame import Frame
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = [
@@ -63,7 +63,7 @@ def select_news(select: Select, news: News) -> News:
     return News(places, tuple(some[which] for some in news.values))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _meet(some, chosen):  # type: ignore[no-untyped-def]
     """Find what is in both; both ascend. Returns the positions in the one and in the other.
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
 from dgraph.engine.translate import ids_of_locals
 from dgraph.exchange.combining import can_combine
+from dgraph.kernels import kernel
 from dgraph.shard import Shard, Split
 from dgraph.vertices.ids import Ids, concat_ids, ids_from_columns
 
@@ -175,7 +175,7 @@ async def ids_of_far_neighbours(
     return np.concatenate(masters), concat_ids(parts)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def search_pieces(offsets, targets, rank, pieces, wanted, at):  # type: ignore[no-untyped-def]
     """Find an entry of a rank in each of some rows; -1 where there is none."""
     for i in range(pieces.size):

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.shard.bits import count_bits, positions, set_bits, words
 
@@ -119,7 +119,7 @@ def _list(bits: NDArray[np.uint64]) -> Places:
     return places[: positions(bits, places)].copy()
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _ascends(places):  # type: ignore[no-untyped-def]
     for i in range(1, places.size):  # noqa: SIM110 - Numba compiles loops
         if places[i] <= places[i - 1]:
@@ -127,7 +127,7 @@ def _ascends(places):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def to_one_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-untyped-def]
     """Write proxies as places in their owner's group, and their values."""
     for i in range(vertices.size):
@@ -135,7 +135,7 @@ def to_one_peer(vertices, values, peer_start, places, moved):  # type: ignore[no
         moved[i] = values[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def by_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-untyped-def]
     """Sort proxies by owner, as places in the owner's group; return where each owner ends."""
     peer = np.empty(vertices.size, np.int32)
@@ -153,7 +153,7 @@ def by_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-unt
     return at
 
 
-@nb.njit(cache=True)
+@kernel(nogil=False)
 def copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
     """Copy the first `length` bits and clear the rest of the last word.
 

@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
 from dgraph.errors import VertexNotFoundError
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.shard.bits import ones, positions, set_bits, words
 from dgraph.shard.shard import WIDE
@@ -81,7 +81,7 @@ async def masters_of(
     return where[sequence], np.concatenate([some[1] for some in came])[sequence]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _by_owner(at, placed, bases):  # type: ignore[no-untyped-def]
     """Group the queries that stand in the dictionary by the owners of their vertices.
 
@@ -143,7 +143,7 @@ def local_of_neighbours(
     return local
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _search_rows(offsets, targets, rank, codes, local):  # type: ignore[no-untyped-def]
     for v in range(codes.size):
         if codes[v] >= -1:
@@ -208,7 +208,7 @@ def _factorize(numbers: Array, size: int, room: NDArray[np.int32]) -> tuple[Arra
     return room, found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _positions_among(bits, members, codes):  # type: ignore[no-untyped-def]
     """Write how many bits stand before that of each member; return how many there are."""
     before = np.empty(bits.size, np.int32)

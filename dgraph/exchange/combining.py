@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.errors import OptionError
+from dgraph.kernels import kernel
 from dgraph.shard.bits import lowest, ones
 
 __all__ = ["COMBINERS", "can_combine", "merge"]
@@ -112,7 +112,7 @@ def _neutral(combiner: str, dtype: np.dtype[Any]) -> Any:
     return -np.inf if limits is None else limits.min
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _number(numbers, size):  # type: ignore[no-untyped-def]
     """Return the distinct numbers, ascending, and a table by which `_find` finds their places.
 
@@ -141,20 +141,20 @@ def _number(numbers, size):  # type: ignore[no-untyped-def]
     return distinct, table
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _find(table, number):  # type: ignore[no-untyped-def]
     word = number >> 6
     below = table[word, 0] & ((_ONE << np.uint64(number & 63)) - _ONE)
     return np.int64(table[word, 1]) + ones(below)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _put(numbers, values, table, combined):  # type: ignore[no-untyped-def]
     for i in range(numbers.size):
         combined[_find(table, numbers[i])] = values[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _least(numbers, values, table, combined):  # type: ignore[no-untyped-def]
     for i in range(numbers.size):
         place, value = _find(table, numbers[i]), values[i]
@@ -162,7 +162,7 @@ def _least(numbers, values, table, combined):  # type: ignore[no-untyped-def]
             combined[place] = value
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _greatest(numbers, values, table, combined):  # type: ignore[no-untyped-def]
     for i in range(numbers.size):
         place, value = _find(table, numbers[i]), values[i]
@@ -170,13 +170,13 @@ def _greatest(numbers, values, table, combined):  # type: ignore[no-untyped-def]
             combined[place] = value
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sum(numbers, values, table, combined):  # type: ignore[no-untyped-def]
     for i in range(numbers.size):
         combined[_find(table, numbers[i])] += values[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _any(numbers, values, table, combined):  # type: ignore[no-untyped-def]
     for i in range(numbers.size):
         combined[_find(table, numbers[i])] |= values[i]

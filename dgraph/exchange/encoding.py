@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard.bits import lowest
 
 __all__ = ["choose", "decode_parts", "encode_parts"]
@@ -48,7 +48,7 @@ def choose(n: int, k: int, w: int) -> tuple[str, int]:
     return ("bitmap", bitmap + k * w) if bitmap < offsets else ("offsets", offsets + k * w)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def encode_parts(ids, begin):  # type: ignore[no-untyped-def]
     """Encode parts; part i is about ``ids[begin[i]:begin[i + 1]]``, ascending and not empty.
 
@@ -95,7 +95,7 @@ def encode_parts(ids, begin):  # type: ignore[no-untyped-def]
     return lengths, offsets, bitmaps
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def decode_parts(counts, lengths, offsets, bitmaps):  # type: ignore[no-untyped-def]
     """Return the ids that :func:`encode_parts` made this of, for parts of so many ids each.
 

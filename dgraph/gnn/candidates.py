@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgraph.arguments import choice
 from dgraph.errors import OptionError
+from dgraph.kernels import kernel
 
 __all__ = ["POLICIES", "candidates", "hottest", "settle"]
 
@@ -109,7 +109,7 @@ def settle(
     return where
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _settle(heat, queue, size, room, local, where):  # type: ignore[no-untyped-def]
     devices = len(room)
     for turn in range(queue.size):

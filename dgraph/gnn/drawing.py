@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from dgraph.kernels import kernel
 
 __all__ = ["draw"]
 
@@ -64,7 +65,7 @@ def draw(
     return ends, drawn
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _mix(word):  # type: ignore[no-untyped-def]
     """Return the splitmix64 hash of a word."""
     z = word + _GOLDEN
@@ -73,7 +74,7 @@ def _mix(word):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _draw(offsets, targets, rank, rows, batches, seed, ends, drawn):  # type: ignore[no-untyped-def]
     begin = 0
     widest = 0
@@ -95,7 +96,7 @@ def _draw(offsets, targets, rank, rows, batches, seed, ends, drawn):  # type: ig
         begin = ends[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _smallest(targets, rank, low, high, salt, count, keys, places):  # type: ignore[no-untyped-def]
     """Find the places of the entries with the smallest keys."""
     filled, copy = 0, 0

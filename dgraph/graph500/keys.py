@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +11,7 @@ from dgraph.arguments import integer
 from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, check_graph, home_of
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.vertices.hash import hash_ints
 
@@ -77,7 +77,7 @@ async def _draw_slot(ctx: Context, shard: Shard, k: int, seed: int) -> list[tupl
     return list(zip(hashed[least].tolist(), ids.take(least).to_list(), strict=True))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _reach_another(vertices, offsets, targets):  # type: ignore[no-untyped-def]
     """Return which vertices have an edge that is no loop.
 

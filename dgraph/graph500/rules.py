@@ -29,7 +29,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +36,7 @@ from dgraph.engine.context import Context
 from dgraph.graph500.claims import NOTHING, Claimed
 from dgraph.graph500.edges import Edges
 from dgraph.graph500.places import ask_masters
+from dgraph.kernels import kernel
 from dgraph.shard import Shard, number_dtype
 
 __all__ = ["RULES", "Finding", "count_traversed", "depths", "find_faults"]
@@ -239,7 +239,7 @@ async def _side_by_side(ctx: Context, edges: Edges, tree: Tree) -> Array:
     return ends
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _check_edges(near, far, weight, symmetric, ends, tolerance, known, counts, first):  # type: ignore[no-untyped-def]
     """Check edges from near to far and, if symmetric, back; loops join nothing.
 
@@ -267,7 +267,7 @@ def _check_edges(near, far, weight, symmetric, ends, tolerance, known, counts, f
             _note(counts, first, STEEP, here, there)
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _kinship(above, below, w, slack):  # type: ignore[no-untyped-def]
     """Return what an edge says of a vertex and its parent, 0 if it joins others."""
     if below.parent != above.number:
@@ -276,7 +276,7 @@ def _kinship(above, below, w, slack):  # type: ignore[no-untyped-def]
     return EXISTS | AGREES if agrees else EXISTS
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _note(counts, first, what, here, there):  # type: ignore[no-untyped-def]
     if counts[what] == 0:
         first[what, 0], first[what, 1] = here.number, there.number
@@ -295,7 +295,7 @@ async def count_traversed(ctx: Context, edges: Edges, reached: NDArray[np.bool_]
     return int((await ctx.allreduce([count]))[0]) // edges.copies
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count_inside(near, far, inside):  # type: ignore[no-untyped-def]
     """Count the edges whose ends are both inside.
 

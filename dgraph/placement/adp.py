@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.arguments import integer, number
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.draft import Draft
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
@@ -77,7 +77,7 @@ class Adp:
         return owner
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _costs(offsets, targets, owner, slots, replica):  # type: ignore[no-untyped-def]
     """Return what every slot costs."""
     cost = np.zeros(slots)
@@ -92,7 +92,7 @@ def _costs(offsets, targets, owner, slots, replica):  # type: ignore[no-untyped-
     return cost
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _give(offsets, targets, owner, cost):  # type: ignore[no-untyped-def]
     """Move vertices off the costliest slot; return whether any went."""
     slots = cost.size

@@ -29,7 +29,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,6 +39,7 @@ from dgraph.config import Options
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.exchange.routing.choice import measured
+from dgraph.kernels import kernel
 from dgraph.placement.chunk import Chunk
 from dgraph.placement.degree import Degree
 from dgraph.placement.distances import tree_distances
@@ -252,7 +252,7 @@ async def _sampled(
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count(rows, slot, slots, runs, level, share, counts):  # type: ignore[no-untyped-def]
     """Count the links of some vertices, drawn by a hash, by the level at which they are."""
     offsets, columns = rows

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.loads import Loads, find_cost, find_costs, loads_of, tally
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
@@ -123,7 +123,7 @@ def water(have: Array, more: int) -> NDArray[np.int64]:
     return gets
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _loss(offsets, targets, slot_of, unit, full, loss):  # type: ignore[no-untyped-def]
     """Find how much more each vertex of a full slot would cost elsewhere."""
     slots = full.size
@@ -150,7 +150,7 @@ def _loss(offsets, targets, slot_of, unit, full, loss):  # type: ignore[no-untyp
             count[touched[j]] = 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _drop(slot_of, by, degree, quota):  # type: ignore[no-untyped-def]
     """Take the slots of vertices away, in a sequence, until the quota of each slot is met."""
     for v in by:

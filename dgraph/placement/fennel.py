@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +16,7 @@ from dgraph.arguments import number
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
+from dgraph.kernels import kernel
 from dgraph.placement.draft import Draft
 from dgraph.placement.whole import Whole, place_whole
 from dgraph.shard import Shard
@@ -80,7 +80,7 @@ class Fennel:
         return owner
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _stream(offsets, targets, stream, slots, price, owner):  # type: ignore[no-untyped-def]
     size = np.zeros(slots, np.int64)
     near = np.zeros(slots, np.int64)

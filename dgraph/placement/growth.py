@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
 
@@ -175,7 +175,7 @@ async def _join(
     return int(ctx.vote[-1])
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _uniform(number):  # type: ignore[no-untyped-def]
     """Return a hash of a number, from 0 to 1."""
     hashed = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
@@ -184,7 +184,7 @@ def _uniform(number):  # type: ignore[no-untyped-def]
     return np.int64(hashed >> np.uint64(11)) / 2.0**53
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _drawn(order, volume, vol_st):  # type: ignore[no-untyped-def]
     """Return which vertices become hubs: by a hash, with the chance ``volume / vol_st``."""
     drawn = np.zeros(order.size, np.bool_)
@@ -193,7 +193,7 @@ def _drawn(order, volume, vol_st):  # type: ignore[no-untyped-def]
     return drawn
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _choose(rows, tree, loose, volume, room, wish, wanted):  # type: ignore[no-untyped-def]
     """Find for each vertex without a tree the one of most neighbours, ties to the oldest."""
     offsets, targets = rows
@@ -223,7 +223,7 @@ def _choose(rows, tree, loose, volume, room, wish, wanted):  # type: ignore[no-u
             wanted[best] += volume[v]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _admit(loose, wish, volume, chance, order, salt, tree, sums):  # type: ignore[no-untyped-def]
     """Let vertices into the trees of their wish, by chance where there is not room for all.
 
@@ -242,7 +242,7 @@ def _admit(loose, wish, volume, chance, order, salt, tree, sums):  # type: ignor
     return left
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _first_around(offsets, targets, tree, rank, loose, hubs):  # type: ignore[no-untyped-def]
     """Mark vertices that no tree touches and that precede all their neighbours."""
     for v in loose:

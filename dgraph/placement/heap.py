@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numba as nb
+from dgraph.kernels import kernel
 
 __all__ = ["pop", "push"]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def push(keys, numbers, size, key, number):  # type: ignore[no-untyped-def]
     """Put a number onto a heap of so many; return how many there are then."""
     at = size
@@ -21,7 +21,7 @@ def push(keys, numbers, size, key, number):  # type: ignore[no-untyped-def]
     return size + 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def pop(keys, numbers, size):  # type: ignore[no-untyped-def]
     """Take the first number off; it is at the place `size - 1` afterwards."""
     size -= 1

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
 
@@ -105,7 +105,7 @@ async def loads_of(
     return total.reshape(2, -1).copy()
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _add_up(slot_of, degree, sums):  # type: ignore[no-untyped-def]
     for v in range(degree.size):
         if slot_of[v] >= 0:
@@ -113,7 +113,7 @@ def _add_up(slot_of, degree, sums):  # type: ignore[no-untyped-def]
             sums[1, slot_of[v]] += degree[v]
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def tally(v, offsets, targets, slot_of, count, touched):  # type: ignore[no-untyped-def]
     """Count the neighbours of a vertex by slot; return how many slots there are."""
     many = 0
@@ -138,7 +138,7 @@ def tally(v, offsets, targets, slot_of, count, touched):  # type: ignore[no-unty
     return many
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def find_costs(unit, count, touched, many, costs):  # type: ignore[no-untyped-def]
     """Find what a vertex costs on every slot, if its neighbours are on many; tell whether.
 
@@ -155,7 +155,7 @@ def find_costs(unit, count, touched, many, costs):  # type: ignore[no-untyped-de
     return True
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def find_cost(slot, unit, count, touched, many):  # type: ignore[no-untyped-def]
     """Find what a vertex with so many neighbours on each slot costs on a slot."""
     total = 0.0
@@ -164,7 +164,7 @@ def find_cost(slot, unit, count, touched, many):  # type: ignore[no-untyped-def]
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def add_costs(offsets, targets, slot_of, unit, masters, step):  # type: ignore[no-untyped-def]
     """Return what the links of every so manieth master cost."""
     total = 0.0

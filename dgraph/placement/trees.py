@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.placement.heap import pop, push
 
 __all__ = ["ORDERS", "core_trees"]
@@ -67,7 +67,7 @@ def core_trees(
     return tree, taken[:count]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _search(offsets, targets, vol_st, deep, tree, taken):  # type: ignore[no-untyped-def]
     """Grow depth first (a stack) or breadth first (a queue)."""
     n = tree.size
@@ -101,7 +101,7 @@ def _search(offsets, targets, vol_st, deep, tree, taken):  # type: ignore[no-unt
     return count
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _prim(offsets, targets, weights, vol_st, tree, taken):  # type: ignore[no-untyped-def]
     """Grow by the lightest edge that leads out, ties to the first in the vertex order."""
     n = tree.size

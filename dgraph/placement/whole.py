@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Shard, number_dtype
 
 __all__ = ["Links", "Whole", "gather_whole", "links_of", "place_whole", "tell_owners"]
@@ -147,7 +147,7 @@ async def place_whole(
     return await tell_owners(ctx, shard, owner)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _append(offsets, targets, weights, to_offsets, shift, to_targets, to_weights):  # type: ignore[no-untyped-def]
     for row in range(offsets.size - 1):
         at = to_offsets[row] + shift[row]
@@ -158,7 +158,7 @@ def _append(offsets, targets, weights, to_offsets, shift, to_targets, to_weights
             at += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _fill_rows(ranks, lengths, columns, weight, offsets, targets, weights):  # type: ignore[no-untyped-def]
     at = 0
     for row in range(ranks.size):
@@ -170,7 +170,7 @@ def _fill_rows(ranks, lengths, columns, weight, offsets, targets, weights):  # t
         at += lengths[row]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _transpose(offsets, targets, weights):  # type: ignore[no-untyped-def]
     """Return the same rows, since every link stands in both, with targets ascending."""
     at = offsets[:-1].copy()
@@ -186,7 +186,7 @@ def _transpose(offsets, targets, weights):  # type: ignore[no-untyped-def]
     return to_targets, to_weights
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _simplify(offsets, targets, weights):  # type: ignore[no-untyped-def]
     """Drop loops, keep the lightest of parallels; return how many are left."""
     kept = np.int64(0)

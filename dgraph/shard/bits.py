@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from dgraph.kernels import kernel
 
 __all__ = [
     "compress_bits",
@@ -66,14 +67,14 @@ def _count_ones(typing_context: Any, word: Any) -> Any:
 ones: Any = intrinsic(_count_ones)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def set_bits(bits: Bits, vertices: NDArray[np.int32]) -> None:
     """Set the bits of `vertices`."""
     for vertex in vertices:
         bits[vertex >> 6] |= _ONE << np.uint64(vertex & _LOW6)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def count_bits(bits: Bits) -> int:
     """Return how many bits are set."""
     total = 0
@@ -82,7 +83,7 @@ def count_bits(bits: Bits) -> int:
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def positions(bits: Bits, out: NDArray[np.int32]) -> int:
     """Write the set bits, ascending, into `out` and return how many there are."""
     found = 0
@@ -96,7 +97,7 @@ def positions(bits: Bits, out: NDArray[np.int32]) -> int:
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def gather_bits(bits: Bits, vertices: NDArray[np.int32], out: Bits) -> None:
     """Write bit ``vertices[i]`` of `bits` to bit i of `out`, which is overwritten."""
     word = np.uint64(0)
@@ -111,7 +112,7 @@ def gather_bits(bits: Bits, vertices: NDArray[np.int32], out: Bits) -> None:
         out[vertices.size >> 6] = word
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def compress_bits(bits: Bits, mask: Bits, out: Bits) -> None:
     """Write the bits of `bits` that `mask` selects to `out`, without gaps; overwrites `out`.
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.shard.adjacency import Adjacency
 from dgraph.shard.memory import give_back
 from dgraph.shard.shard import number_dtype
@@ -95,7 +95,7 @@ def _group(
     return held, weights
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _counts_to_starts(counts):  # type: ignore[no-untyped-def]
     """Replace counts by where each one's entries start; return how many there are."""
     total = np.int64(0)
@@ -106,13 +106,13 @@ def _counts_to_starts(counts):  # type: ignore[no-untyped-def]
     return total
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count(numbers, counts):  # type: ignore[no-untyped-def]
     for number in numbers:
         counts[number] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _scatter(rows, columns, weight, at, held, weights):  # type: ignore[no-untyped-def]
     for i in range(rows.size):
         place = at[columns[i]]
@@ -122,7 +122,7 @@ def _scatter(rows, columns, weight, at, held, weights):  # type: ignore[no-untyp
             weights[place] = weight[i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _append(by_rank, ends, held, held_weights, at, targets, weights):  # type: ignore[no-untyped-def]
     begin = 0
     for column in range(ends.size):

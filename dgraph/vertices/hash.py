@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.vertices.base import frozen
 
 _MURMUR = np.uint64(0xC6A4A7935BD1E995)
@@ -63,7 +63,7 @@ def hash_strings(offsets: NDArray[np.int64], data: NDArray[np.uint8]) -> NDArray
     return hashes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _splitmix(words):  # type: ignore[no-untyped-def]
     hashes = np.empty(len(words), np.uint64)
     for i in range(len(words)):
@@ -74,7 +74,7 @@ def _splitmix(words):  # type: ignore[no-untyped-def]
     return hashes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def word_at(data, start):  # type: ignore[no-untyped-def]
     """Return the eight bytes from `start` as one word, lowest first; a Numba kernel."""
     word = np.uint64(0)
@@ -83,7 +83,7 @@ def word_at(data, start):  # type: ignore[no-untyped-def]
     return word
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _murmur_of(data, start, stop):  # type: ignore[no-untyped-def]
     size = stop - start
     h = np.uint64(size) * _MURMUR
@@ -103,7 +103,7 @@ def _murmur_of(data, start, stop):  # type: ignore[no-untyped-def]
     return h ^ (h >> np.uint64(47))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _murmur(offsets, data):  # type: ignore[no-untyped-def]
     count = len(offsets) - 1
     hashes = np.empty(count, np.uint64)

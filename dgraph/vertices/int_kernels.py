@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.vertices.base import code_dtype, frozen
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Fibonacci hashing
@@ -112,7 +112,7 @@ def radix_argsort(words: Words) -> NDArray[np.int64]:
     return ordered
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _radix(words, order, passes):  # type: ignore[no-untyped-def]
     next_words, next_order = np.empty_like(words), np.empty_like(order)
     for digit in range(passes):
@@ -132,7 +132,7 @@ def _radix(words, order, passes):  # type: ignore[no-untyped-def]
     return order
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _seen(keys, low, size):  # type: ignore[no-untyped-def]
     seen = np.zeros(size, np.bool_)
     for key in keys:
@@ -140,7 +140,7 @@ def _seen(keys, low, size):  # type: ignore[no-untyped-def]
     return seen
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _look_up_dense(table, queries, index, found):  # type: ignore[no-untyped-def]
     low, high = table[0], table[-1]
     for i in range(len(table)):
@@ -150,14 +150,14 @@ def _look_up_dense(table, queries, index, found):  # type: ignore[no-untyped-def
         found[i] = index[key - low] if low <= key <= high else -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _look_up_sorted(table, queries, found):  # type: ignore[no-untyped-def]
     for i in range(len(queries)):
         at = np.searchsorted(table, queries[i])
         found[i] = at if at < len(table) and table[at] == queries[i] else -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _look_up_hashed(table, queries, index, shift, found):  # type: ignore[no-untyped-def]
     mask = len(index) - 1
     drop = np.uint64(shift)

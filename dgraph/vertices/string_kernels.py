@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.vertices.base import Codes, code_dtype, frozen
 from dgraph.vertices.hash import hash_strings, word_at
 from dgraph.vertices.int_kernels import (
@@ -99,7 +99,7 @@ def search_strings(
     return positions
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def compare(a, a_start, a_stop, b, b_start, b_stop):  # type: ignore[no-untyped-def]
     """Return < 0, 0 or > 0 as the first byte string is less, equal or greater; a kernel."""
     a_size, b_size = a_stop - a_start, b_stop - b_start
@@ -109,7 +109,7 @@ def compare(a, a_start, a_stop, b, b_start, b_stop):  # type: ignore[no-untyped-
     return a_size - b_size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _first_rows(codes, count):  # type: ignore[no-untyped-def]
     first = np.empty(count, np.int64)
     for row in range(len(codes) - 1, -1, -1):
@@ -117,7 +117,7 @@ def _first_rows(codes, count):  # type: ignore[no-untyped-def]
     return first
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _drop_different(offsets, data, q_offsets, q_data, found):  # type: ignore[no-untyped-def]
     """Set found[q] to -1 where query q is not table[found[q]]; return how many were so.
 
@@ -145,7 +145,7 @@ def _drop_different(offsets, data, q_offsets, q_data, found):  # type: ignore[no
     return dropped
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _search(offsets, data, q_offsets, q_data, after):  # type: ignore[no-untyped-def]
     positions = np.empty(len(q_offsets) - 1, np.int64)
     for q in range(len(positions)):

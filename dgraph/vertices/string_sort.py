@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.vertices.int_kernels import radix_argsort
 from dgraph.vertices.string_kernels import StringColumns, compare
 
@@ -35,7 +35,7 @@ def argsort_strings(strings: StringColumns) -> NDArray[np.int64]:
     return order
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _common_prefix(offsets, data, part, depth):  # type: ignore[no-untyped-def]
     """Return how many bytes after the first `depth` all strings of the part share."""
     first = offsets[part[0]] + depth
@@ -52,7 +52,7 @@ def _common_prefix(offsets, data, part, depth):  # type: ignore[no-untyped-def]
     return shared
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _window_keys(offsets, data, part, depth):  # type: ignore[no-untyped-def]
     r"""Return keys in the order of each string's window; a string that ends in it is padded.
 
@@ -69,7 +69,7 @@ def _window_keys(offsets, data, part, depth):  # type: ignore[no-untyped-def]
     return keys
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sort_runs(offsets, data, part, keys, depth):  # type: ignore[no-untyped-def]
     """Sort the runs of equal keys whose strings go on; return the bounds of those too large."""
     large = []
@@ -88,7 +88,7 @@ def _sort_runs(offsets, data, part, keys, depth):  # type: ignore[no-untyped-def
     return large
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _merge_sort(offsets, data, part, buffer, depth):  # type: ignore[no-untyped-def]
     width = 1
     while width < len(part):
@@ -100,7 +100,7 @@ def _merge_sort(offsets, data, part, buffer, depth):  # type: ignore[no-untyped-
         width *= 2
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _merge(offsets, data, left, right, merged, depth):  # type: ignore[no-untyped-def]
     i = j = 0
     for at in range(len(merged)):
