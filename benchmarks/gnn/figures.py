@@ -1,9 +1,9 @@
 """The figures of Legion: each a function from what was asked for to tables.
 
 Hits and transactions are counted: one epoch fills the caches, the next one is counted. Epochs
-are timed: the graph and the features of all vertices lie in a worker process, the home store,
-and this process is the device that trains. It holds what the layout has planned for it and for
-its clique, and asks the worker for the rest. Nothing is trained.
+are timed: the graph and the features of all vertices lie in a worker process, the feature
+store, and this process is the device that trains. It holds what the layout has planned for it
+and for its clique, and asks the worker for the rest. Nothing is trained.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MATRIX, SPREAD = 0.025, 0.05
 #: The part of the vertices that is trained, and neighbours that are drawn.
 TRAINED, FANOUTS = 0.1, (25, 10)
 
-#: Whether the home store is another process, so that what it sends really crosses.
+#: Whether the feature store is another process, so that what it sends really crosses.
 APART = True
 
 ALPHAS = tuple(part / 10 for part in range(11))
@@ -73,7 +73,7 @@ class Bench(Workbench[Settings]):
 
     @cached_property
     def client(self) -> Client:
-        """A client of one worker process, the home store."""
+        """A client of one worker process, the feature store."""
         cluster = LocalCluster(
             n_workers=1,
             threads_per_worker=2,
@@ -201,7 +201,7 @@ def layouts(bench: Bench) -> Iterator[Table]:
             [
                 "cache: of a device, as features of a part of all vertices; relative: to no "
                 "cache; busiest: lines from",
-                "the home store to one device; epoch_s: of that device, median of "
+                "the feature store to one device; epoch_s: of that device, median of "
                 f"{bench.settings.turns} turns; store_s: waited for the store",
                 "in it, in threads beside the sampler; -: all rows of the graph do not fit",
             ],
@@ -210,7 +210,7 @@ def layouts(bench: Bench) -> Iterator[Table]:
 
 
 def _device(trial: Trial, name: str, room: dg.gnn.Room, store: Store) -> Timed:
-    """Return the device that reads most from the home store, with its cache."""
+    """Return the device that reads most from the feature store, with its cache."""
     how = PARTED.get(name, "cliques")
     held, later = trial.held(name, room), trial.epoch(how, 1)
     assert held is not None
@@ -269,7 +269,8 @@ def alphas(bench: Bench) -> Iterator[Table]:
         epochs = trial.epoch("cliques", 0), trial.epoch("cliques", 1)
         found: Any = dg.gnn.predict(*epochs, trial.cliques, room, ALPHAS).to_dict("records")
         title = (
-            f"{graph}: lines from the home store by the part for rows, caches of {SPREAD:.1%}"
+            f"{graph}: lines from the feature store by the part for rows, "
+            f"caches of {SPREAD:.1%}"
         )
         for row in found:
             row["counted/predicted"] = row["counted"] / max(row["predicted"], 1)

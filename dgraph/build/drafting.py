@@ -7,7 +7,7 @@ to be told who owns a vertex, since the runs say it, and nobody needs its id.
 ::
 
     alltoall  edges to the owners of their ends, as row and seat of the other end
-    alltoall  ranks of the masters, from their homes
+    alltoall  ranks of the masters, from their registrars
               groups of proxies, agreed as those of a shard are (see `routing`)
 
 A small graph, of which one slot gets all vertices, goes there in one exchange.
@@ -19,7 +19,6 @@ from collections.abc import Generator
 from itertools import pairwise
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +28,7 @@ from dgraph.build.numberset import NumberSet, mark
 from dgraph.build.owning import Masters, Seats
 from dgraph.build.routing import agree, gather_groups, groups_alone
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Dictionary, Shard, number_dtype
 
 __all__ = ["draw_up"]
@@ -53,7 +53,7 @@ async def draw_up(
         The edges of this slot; they stay.
     numbering : Numbering
     rank, owner : arrays
-        Of the vertices of this home's block; owners must ascend over all blocks.
+        Of the vertices of this registrar's block; owners must ascend over all blocks.
     num_edges : int
     """
     counts = np.bincount(owner, minlength=ctx.slots)
@@ -207,7 +207,7 @@ def _rows_of_both(
     return offsets, targets, weights
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _orders(offsets, slot, slots, first):  # type: ignore[no-untyped-def]
     """Write the order under which each edge is filed."""
     for row in range(offsets.size - 1):
@@ -215,7 +215,7 @@ def _orders(offsets, slot, slots, first):  # type: ignore[no-untyped-def]
             first[i] = order_of_row(row, slot, slots)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count_both(first, second, offsets):  # type: ignore[no-untyped-def]
     for i in range(first.size):
         offsets[first[i] + 1] += 1
@@ -223,7 +223,7 @@ def _count_both(first, second, offsets):  # type: ignore[no-untyped-def]
             offsets[second[i] + 1] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _append_both(first, second, weight, at, targets, weights):  # type: ignore[no-untyped-def]
     for i in range(first.size):
         u, v = first[i], second[i]
@@ -236,7 +236,7 @@ def _append_both(first, second, weight, at, targets, weights):  # type: ignore[n
                 break
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _run(lows, near, order):  # type: ignore[no-untyped-def]
     """Return in which run an order is; `near` has the run of every 64th order."""
     run = near[order >> 6]
@@ -245,7 +245,7 @@ def _run(lows, near, order):  # type: ignore[no-untyped-def]
     return run
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count(rows, piece, slot, slots, runs, near, far, counts):  # type: ignore[no-untyped-def]
     """Find the runs of both ends of edges; -1 for the second end of a loop."""
     offsets, first, last = rows
@@ -267,7 +267,7 @@ def _count(rows, piece, slot, slots, runs, near, far, counts):  # type: ignore[n
                 counts[there] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _deal(rows, piece, slot, slots, runs, near, far, at, out_rows, out_columns, weights):  # type: ignore[no-untyped-def]
     """Write the links of edges where those of their owner are."""
     offsets, first, last = rows
@@ -299,13 +299,13 @@ def _deal(rows, piece, slot, slots, runs, near, far, at, out_rows, out_columns, 
                 weights[1][to] = weights[0][i]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _count_rows(rows, offsets):  # type: ignore[no-untyped-def]
     for row in rows:
         offsets[row + 1] += 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _append(rows, columns, weight, at, targets, weights):  # type: ignore[no-untyped-def]
     for i in range(rows.size):
         to = at[rows[i]]

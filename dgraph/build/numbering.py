@@ -1,8 +1,8 @@
 """Stage A, numbering: every user id gets its `order`, its position among the sorted ids.
 
-Slot k becomes home to the vertices whose orders lie in ``cuts[k] .. cuts[k+1]`` and holds their
-ids, ascending. Each chunk gets a `Lookup` that turns its codes into orders. Integers close
-together are numbered in `dgraph.build.dense`, all others in `dgraph.build.sparse`.
+Slot k becomes registrar of the vertices whose orders lie in ``cuts[k] .. cuts[k+1]`` and holds
+their ids, ascending. Each chunk gets a `Lookup` that turns its codes into orders. Integers
+close together are numbered in `dgraph.build.dense`, all others in `dgraph.build.sparse`.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Seats:
 async def own(
     ctx: Context, numbering: Numbering, rank: Array, degree: Array, owner: Array, blocks: int
 ) -> tuple[Masters, Seats, Array, Array]:
-    """Send the vertices of this home's block to their owners.
+    """Send the vertices of this registrar's block to their owners.
 
     Returns
     -------
@@ -92,7 +92,7 @@ async def own(
     seats : Seats
         With so many blocks for each slot.
     seat, placed : arrays
-        Numbers of the vertices of this home's block.
+        Numbers of the vertices of this registrar's block.
     """
     narrow = np.int16 if ctx.slots < 2**15 else np.int32
     owner = owner.astype(narrow)  # NumPy sorts 16 bits by counting

@@ -1,4 +1,4 @@
-"""Stage E, first half: every home asks the placement for the owners of its vertices."""
+"""Stage E, first half: every registrar asks the placement for the owners of its vertices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def choose_owners(
     degree: Array,
     strategy: Strategy,
 ) -> NDArray[np.int32]:
-    """Return the owner of every vertex of this home's block; None: nobody has tables."""
+    """Return the owner of every vertex of this registrar's block; None: nobody has tables."""
     begin, end = numbering.cuts[ctx.slot : ctx.slot + 2]
     given = None if vertices is None else await _collect_given(ctx, numbering, vertices)
     block = VertexBlock(np.arange(begin, end), rank, degree, numbering.ids, given)
@@ -40,7 +40,7 @@ async def choose_owners(
 async def ask_with_edges(
     ctx: Context, cuts: NDArray[np.int64], draft: Shard, strategy: EdgeStrategy
 ) -> NDArray[np.int32]:
-    """Return the owner of every vertex of this home's block, by what a draft shows."""
+    """Return the owner of every vertex of this registrar's block, by what a draft shows."""
     owner = await strategy.place(ctx, draft)
     at = np.searchsorted(draft.order, cuts).tolist()
     sent = [(owner[a:b],) if b > a else None for a, b in pairwise(at)]
@@ -51,16 +51,16 @@ async def ask_with_edges(
 async def _collect_given(
     ctx: Context, numbering: Numbering, vertices: list[VertexChunk]
 ) -> Given | None:
-    """Send the rows of the user's own placement to the homes of their vertices."""
+    """Send the rows of the user's own placement to the registrars of their vertices."""
     orders, slots = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
     for chunk, known in zip(vertices, numbering.orders, strict=True):
         if chunk.slots is not None:
             orders.append(known[known >= 0])
             slots.append(chunk.slots[known >= 0])
     order = np.concatenate(orders)
-    home = np.searchsorted(numbering.cuts, order, side="right") - 1
-    counts = np.bincount(home, minlength=ctx.slots)
-    came = await ctx.alltoall(deal([order, np.concatenate(slots)], home, counts))
+    registrar = np.searchsorted(numbering.cuts, order, side="right") - 1
+    counts = np.bincount(registrar, minlength=ctx.slots)
+    came = await ctx.alltoall(deal([order, np.concatenate(slots)], registrar, counts))
     rows = [some for some in came if some is not None]
     if not rows:
         return None

@@ -2,7 +2,7 @@
 
 ::
 
-    chunks    A numbering    user ids -> order, the dictionary of every home
+    chunks    A numbering    user ids -> order, the dictionary of every registrar
               B meeting      copies of an edge on one slot
               C merging      policies: parallel edges
               D ranking      degrees -> rank
@@ -146,7 +146,7 @@ class _Known:
 async def _choose(
     ctx: Context, phases: _Phases, known: _Known, vertices: list[VertexChunk], spec: BuildSpec
 ) -> NDArray[np.int32]:
-    """Return the owners of this home's block; with a draft of the graph if need be."""
+    """Return the owners of this registrar's block; with a draft of the graph if need be."""
 
     def blind(
         strategy: Strategy, tables: list[VertexChunk] | None

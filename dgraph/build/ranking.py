@@ -1,9 +1,9 @@
 """Stage D, ranking: degrees, and from them the vertex order.
 
-A slot's edges touch some vertices; it counts the ends at each and sends the counts to the homes
-of their orders. There a vertex's rank is the number of vertices with a higher degree, plus
-those of its degree on the homes before, plus those before it on its own home: counting, no
-sorting of vertices over the network.
+A slot's edges touch some vertices; it counts the ends at each and sends the counts to the
+registrars of their orders. There a vertex's rank is the number of vertices with a higher
+degree, plus those of its degree on the registrars before, plus those before it on its own
+registrar: counting, no sorting of vertices over the network.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Array = NDArray[Any]
 
 @dataclass(slots=True)
 class Asked:
-    """What a home remembers of the counts it got, for its replies.
+    """What a registrar remembers of the counts it got, for its replies.
 
     Parameters
     ----------
     degree : int64 array
-        Of the vertices of this home's block.
+        Of the vertices of this registrar's block.
     positions : list of arrays
         For every slot the positions in the block that its edges touch, ascending.
     """
@@ -54,7 +54,7 @@ def touched(ctx: Context, filed: Filed, vertices: int) -> NumberSet:
 async def sum_degrees(
     ctx: Context, filed: Filed, numbering: Numbering, touch: NumberSet
 ) -> Asked:
-    """Return the degrees of this home's block: ends of edges, so a loop counts 2."""
+    """Return the degrees of this registrar's block: ends of edges, so a loop counts 2."""
     ends = np.zeros(len(touch), number_dtype(2 * filed.columns.size))
     _count_ends(
         touch.bits, touch.before, filed.offsets, filed.columns, ctx.slot, ctx.slots, ends
@@ -73,14 +73,14 @@ async def sum_degrees(
 
 
 async def rank_block(ctx: Context, degree: NDArray[np.int64], vertices: int) -> Array:
-    """Return the rank of every vertex of this home's block."""
+    """Return the rank of every vertex of this registrar's block."""
     values, which, counts = np.unique(degree, return_inverse=True, return_counts=True)
     came = await ctx.allgather(values, counts)
     every, at = np.unique(np.concatenate([some[0] for some in came]), return_inverse=True)
     counted = np.zeros((every.size, ctx.slots), np.int64)
-    homes = np.repeat(np.arange(ctx.slots), [some[0].size for some in came])
-    counted[at, homes] = np.concatenate([some[1] for some in came])
-    downward = counted[::-1].ravel()  # by degree, highest first, then by home
+    registrars = np.repeat(np.arange(ctx.slots), [some[0].size for some in came])
+    counted[at, registrars] = np.concatenate([some[1] for some in came])
+    downward = counted[::-1].ravel()  # by degree, highest first, then by registrar
     start = (np.cumsum(downward) - downward).reshape(counted.shape)[::-1, ctx.slot]
     ranks = np.empty(degree.size, number_dtype(vertices))
     _deal_ranks(which, start[np.searchsorted(every, values)], ranks)

@@ -4,8 +4,8 @@
 
     each slot     distinct ids of its chunks, and what each is known from (flags)
     allgather     a sample of them, the same for the same ids: splitters of the id range
-    alltoall      ids to the slot of their range, their home: distinct, ascending, counted
-    allgather     counts: where the orders of each home begin
+    alltoall      ids to the slot of their range, their registrar: distinct, ascending, counted
+    allgather     counts: where the orders of each registrar begin
     alltoall      the orders back to those who asked
 """
 
@@ -97,7 +97,7 @@ def _typed(ids: Ids, dtype: str) -> Ids:
 
 
 async def _splitters(ctx: Context, mine: Ids) -> Ids:
-    """Return the first ids of all homes but the first, the same on every slot."""
+    """Return the first ids of all registrars but the first, the same on every slot."""
     sampled = _sample(mine, min(SAMPLE * ctx.slots, SAMPLE_LIMIT))
     came = await ctx.allgather(*sampled.to_columns())
     sample = concat_columns(mine.dtype, came).unique()
@@ -119,7 +119,7 @@ async def _number(
     ctx: Context, mine: Ids, known: NDArray[np.uint8], splitters: Ids, spec: BuildSpec
 ) -> tuple[NDArray[np.int64], Ids, Array]:
     """Return the cuts, the ids of this slot's block, and the orders of `mine`."""
-    came = await _to_homes(ctx, mine, known, splitters)
+    came = await _to_registrars(ctx, mine, known, splitters)
     codes, ids, flags = _distinct(
         [concat_columns(spec.ids, [some[:-1]]) for some in came],
         [some[-1] for some in came],
@@ -137,7 +137,7 @@ async def _number(
     return cuts, ids.take(np.flatnonzero(exists)), asked
 
 
-async def _to_homes(
+async def _to_registrars(
     ctx: Context, mine: Ids, known: NDArray[np.uint8], splitters: Ids
 ) -> list[tuple[Array, ...]]:
     """Send each id, and what it is known from, to the slot of its range."""

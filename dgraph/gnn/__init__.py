@@ -20,7 +20,8 @@
 
 The way of Legion: Multi-GPU systems for graph neural networks with automatic cache, USENIX ATC
 2023. A device is whatever trains: a GPU, or a slot. The graph and the features stay where they
-are, in the home store; caches hold copies of what is hot. Nothing here needs a GPU, or torch.
+are, in the feature store; caches hold copies of what is hot. Nothing here needs a GPU, or
+torch.
 
 Examples
 --------

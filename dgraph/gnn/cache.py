@@ -1,7 +1,7 @@
 """How much of a cache is for topology, and how much for features.
 
 Legion's unified cache: of a budget of B bytes alpha B hold rows of hot vertices, the rest
-features. For every alpha the transactions with the home store follow from the counts of the
+features. For every alpha the transactions with the feature store follow from the counts of the
 pre-sampling::
 
     N_T = N_TSUM / sum of A_T * sum of A_T of the vertices whose rows are not cached
@@ -56,7 +56,7 @@ def feature_bytes(dimension: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class CachePlan:
-    """What a cache holds, and what then is left to read from the home store.
+    """What a cache holds, and what then is left to read from the feature store.
 
     Parameters
     ----------

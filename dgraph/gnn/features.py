@@ -1,7 +1,7 @@
 """Features of vertices: out of a table or a function, and a cache in front of them.
 
 A cache holds what `dgraph.gnn.lay_out` has planned for a device: the features of hot vertices,
-in its own memory and in that of its clique. The rest is asked of the home store, each time.
+in its own memory and in that of its clique. The rest is asked of the feature store, each time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Fetch = Callable[[Array], Array]
 
 
 class FeatureCache:
-    """Features of hot vertices, held, in front of a home store: what a loader fetches from.
+    """Features of hot vertices, held, in front of a feature store: what a loader fetches from.
 
     Parameters
     ----------
     store : DataFrame or function
-        The home store, as `features` of `dgraph.gnn.NeighborLoader`.
+        The feature store, as `features` of `dgraph.gnn.NeighborLoader`.
     vertices : list, array or Series of vertices
         Whose features are held: they are fetched once, here. None: a cache of 0 bytes.
 

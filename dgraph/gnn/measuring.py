@@ -1,4 +1,4 @@
-"""What caches gain: hits, and what has to be read from the home store, counted."""
+"""What caches gain: hits, and what has to be read from the feature store, counted."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def traffic(held: Held, hot: Hotness, cliques: Cliques, dimension: int) -> NDArr
     Returns
     -------
     int64 array of shape (devices, devices + 1)
-        The last column is the host: the home store.
+        The last column is the host: the feature store.
 
     Examples
     --------
