@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._prefetch import prefetch
-from dgraph.kernels import kernel
+from dgraph.kernels import count_below, kernel
 
 __all__ = ["GRID", "Grid", "Ranks", "add_to", "finish", "pull", "pull_pieces", "share_all"]
 
@@ -101,7 +101,7 @@ def pull_pieces(rows, weights, shares, sums):  # type: ignore[no-untyped-def]
 def add_to(sums, heavy, vertices, values):  # type: ignore[no-untyped-def]
     """Add values to the sums of heavy masters, of which one may occur more than once."""
     for i in range(vertices.size):
-        sums[np.searchsorted(heavy, vertices[i])] += values[i]
+        sums[count_below(heavy, vertices[i])] += values[i]
 
 
 @kernel

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dgraph.clients import call, then
 from dgraph.engine.context import Context
 from dgraph.home import Home
-from dgraph.kernels import kernel
+from dgraph.kernels import count_up_to, kernel
 from dgraph.shard import Shard
 from dgraph.topology import CostModel, Topology
 
@@ -187,4 +187,4 @@ def _count_targets(targets, peer_start, peers, apart, seen):  # type: ignore[no-
     for target in targets:
         if target >= peer_start[0]:
             seen[target] = True
-            apart[peers[np.searchsorted(peer_start, target, side="right") - 1]] += 1
+            apart[peers[count_up_to(peer_start, target) - 1]] += 1

@@ -152,8 +152,9 @@ def _sort_rows(offsets, columns, weights):  # type: ignore[no-untyped-def]
         begin, end = offsets[row], offsets[row + 1]
         if end - begin > 1:
             by = np.argsort(weights[begin:end])
-            weights[begin:end] = weights[begin:end][by]
-            columns[begin:end] = columns[begin:end][by]
+            sorted_weights, sorted_columns = weights[begin:end][by], columns[begin:end][by]
+            for i in range(end - begin):  # to assign to slices would take seconds to compile
+                weights[begin + i], columns[begin + i] = sorted_weights[i], sorted_columns[i]
 
 
 @kernel

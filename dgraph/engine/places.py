@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.kernels import kernel
+from dgraph.kernels import count_up_to, kernel
 from dgraph.shard import Shard
 from dgraph.shard.bits import count_bits, positions, set_bits, words
 
@@ -141,7 +141,7 @@ def by_peer(vertices, values, peer_start, places, moved):  # type: ignore[no-unt
     peer = np.empty(vertices.size, np.int32)
     at = np.zeros(peer_start.size + 1, np.int64)
     for i in range(vertices.size):
-        peer[i] = np.searchsorted(peer_start, vertices[i], side="right") - 1
+        peer[i] = count_up_to(peer_start, vertices[i]) - 1
         at[peer[i] + 1] += 1
     for p in range(peer_start.size):
         at[p + 1] += at[p]

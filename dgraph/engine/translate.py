@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
 from dgraph.errors import VertexNotFoundError
-from dgraph.kernels import kernel
+from dgraph.kernels import count_up_to, kernel
 from dgraph.shard import Shard
 from dgraph.shard.bits import ones, positions, set_bits, words
 from dgraph.shard.shard import WIDE
@@ -93,7 +93,7 @@ def _by_owner(at, placed, bases):  # type: ignore[no-untyped-def]
     owners = np.empty(at.size, np.int64)
     for i in range(at.size):
         if at[i] >= 0:
-            owners[i] = np.searchsorted(bases, placed[at[i]], side="right") - 1
+            owners[i] = count_up_to(bases, placed[at[i]]) - 1
             starts[owners[i] + 1] += 1
     for slot in range(slots):
         starts[slot + 1] += starts[slot]

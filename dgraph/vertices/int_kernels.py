@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.kernels import kernel
+from dgraph.kernels import count_below, kernel
 from dgraph.vertices.base import code_dtype, frozen
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Fibonacci hashing
@@ -153,7 +153,7 @@ def _look_up_dense(table, queries, index, found):  # type: ignore[no-untyped-def
 @kernel
 def _look_up_sorted(table, queries, found):  # type: ignore[no-untyped-def]
     for i in range(len(queries)):
-        at = np.searchsorted(table, queries[i])
+        at = count_below(table, queries[i])
         found[i] = at if at < len(table) and table[at] == queries[i] else -1
 
 
