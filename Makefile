@@ -18,9 +18,10 @@ demo: $(VENV)/demo
 
 # Bytecode is written beforehand: where PYTHONDONTWRITEBYTECODE is set, as in many containers,
 # each of the hundreds of processes of the tests would compile every module again, for a second.
+# Files of tests run in the sequence that tests/conftest.py gives them: the slow ones first.
 test: lint
 	$(BIN)/python -m compileall -q algorithms benchmarks dgraph tests topology
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

@@ -124,6 +124,7 @@ def test_latency_passes_once_for_all_frames_of_a_stage() -> None:
     assert seconds("direct", ()) > 0.12  # else each of the frames takes it
 
 
+@pytest.mark.slow
 @pytest.mark.limit(280)
 def test_the_command_prints_and_writes_every_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
