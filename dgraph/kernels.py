@@ -24,7 +24,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numba
 import numba.core.caching
@@ -32,7 +32,15 @@ import numba.core.caching
 __all__ = ["count_below", "count_up_to", "ensure_kernel_cache", "kernel"]
 
 
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+@overload
+def kernel(function: Callable[..., Any]) -> Any: ...
+
+
+@overload
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]: ...
+
+
+def kernel(function: Any = None, **options: Any) -> Any:
     """Let a function be compiled by Numba when it is called, once for the types it is given.
 
     Parameters

@@ -340,7 +340,8 @@ def cancelled() -> None:
 def test_an_event_loop_that_stands_still_ends_the_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    loop, go_on, asked = asyncio.new_event_loop(), threading.Event(), []
+    loop, go_on = asyncio.new_event_loop(), threading.Event()
+    asked: list[str] = []
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     loop.call_soon_threadsafe(go_on.wait)

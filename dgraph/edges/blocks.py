@@ -112,9 +112,10 @@ class Scanner:
         layout = self.block.layout
         source, target = self.numbers
         weighted = layout.bounds[0] == 3
-        return clean_rows(
+        read: tuple[int, int] = clean_rows(
             self.buffer, at, layout.separator, weighted, source, target, self.starts, self.sizes
         )
+        return read
 
     def _split(self, at: int, most: int) -> tuple[int, int]:
         layout = self.block.layout

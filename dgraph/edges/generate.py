@@ -216,7 +216,8 @@ def _mix(state: np.uint64) -> np.uint64:
 @kernel(nogil=False)
 def _word(key: np.uint64, counter: np.uint64) -> np.uint64:
     """Return the random word of a stream with this number."""
-    return _mix(key + (counter + _ONE) * _GAMMA)
+    word: np.uint64 = _mix(key + (counter + _ONE) * _GAMMA)
+    return word
 
 
 def _permutation(seed: int) -> NDArray[np.uint64]:
