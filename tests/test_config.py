@@ -207,6 +207,8 @@ def area(shape):
 def test_kernels_are_compiled_anew_where_the_module_of_a_type_has_another_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # so it is beside the source
+    monkeypatch.setattr("numba.config.CACHE_DIR", "")
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in ("squares_of_a_test", "shapes"):
         (tmp_path / f"{name}.py").write_text(SHAPE)
