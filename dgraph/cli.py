@@ -19,7 +19,7 @@ from pyarrow.lib import ArrowException
 import dgraph as dg
 from dgraph.cli_cluster import CLUSTER_OPTIONS, Command, cluster_client, with_options
 from dgraph.cli_interrupt import INTERRUPTED, end_at_once, interrupted_once
-from dgraph.cli_messages import complain, notes_without_out, remedy, say, warn_in_lines
+from dgraph.cli_messages import complain, notes_to_terminals, remedy, say, warn_in_lines
 from dgraph.cli_placement import PLACEMENT_OPTIONS, placement
 from dgraph.cli_topology import topology
 from dgraph.edges.files import FORMATS
@@ -110,7 +110,6 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
     elif job.format == "parquet":
         raise click.UsageError("--format parquet needs a file: name it with --out")
     with (
-        notes_without_out(job.out),
         cluster_client(job.workers, job.threads, job.scheduler) as client,
         job.graph(client) as graph,
     ):
@@ -314,6 +313,7 @@ def main(arguments: list[str] | None = None) -> None:
     with (
         interrupted_once(ends=arguments is None) as interrupted,
         warn_in_lines(),
+        notes_to_terminals(),
     ):
         code = _main(arguments)
     if interrupted():

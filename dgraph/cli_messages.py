@@ -13,7 +13,7 @@ import click
 
 from dgraph.errors import DgraphWarning
 
-__all__ = ["complain", "notes_without_out", "remedy", "say", "warn_in_lines"]
+__all__ = ["complain", "notes_to_terminals", "remedy", "say", "warn_in_lines"]
 
 
 def complain(message: str) -> int:
@@ -38,18 +38,17 @@ def remedy(error: click.ClickException) -> str:
 
 
 @contextlib.contextmanager
-def notes_without_out(out: str | None) -> Iterator[None]:
-    """Keep notes of why nothing seems to happen from who does not wait for them.
+def notes_to_terminals() -> Iterator[None]:
+    """Keep notes of why nothing seems to happen from a standard error that is no terminal.
 
-    A command that writes a file, and whose standard error is no terminal, says what is wrong
-    and nothing else; where logging is set up, notes are logged.
+    They are progress, which goes to terminals only; where logging is set up, they are logged.
     """
     logger = logging.getLogger("dgraph")
 
     def is_no_note(record: logging.LogRecord) -> bool:
         return record.module != "events"
 
-    if out is None or sys.stderr.isatty() or logger.hasHandlers():
+    if sys.stderr.isatty() or logger.hasHandlers():
         yield
         return
     logger.addFilter(is_no_note)

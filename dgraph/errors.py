@@ -16,6 +16,7 @@ __all__ = [
     "EdgeTypeError",
     "EdgeValueError",
     "GraphLostError",
+    "IdWarning",
     "JoinTimeoutError",
     "OptionError",
     "OptionTypeError",
@@ -107,6 +108,10 @@ class ConvergenceWarning(DgraphWarning):
 
 class ConfigurationWarning(DgraphWarning):
     """A key of the configuration has no effect, because it is not known."""
+
+
+class IdWarning(DgraphWarning):
+    """Ids were read as strings that are written as floats."""
 
 
 class PrecisionWarning(DgraphWarning):

@@ -3,14 +3,16 @@
 One id that is no integer, anywhere, makes all of them strings, so all blocks are surveyed
 before the first is parsed. The survey costs about as much as reading the bytes.
 
-A column of numbers of which some are decimal (1, 2.0) is one of floats, which are no ids: the
-2.0 that a program made of 2, for want of an integer that can be missing, would be another
-vertex. With one word in the column, anywhere, they are names, such as versions.
+A column of numbers of which some are decimal (1, 2.0) is rather one of floats, which are no
+ids: the 2.0 that a program made of 2, for want of an integer that can be missing, is another
+vertex, and the user is warned. With one word in the column, anywhere, they are names, such as
+versions.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 from dgraph.edges.blocks import Block, OpenQuoteError, Scanner
 from dgraph.edges.dtypes import nullable
 from dgraph.edges.scan import tally
-from dgraph.errors import EdgeTypeError, EdgeValueError
+from dgraph.errors import EdgeValueError, IdWarning
 
 __all__ = ["IdPlan", "Survey", "decide", "describe", "survey"]
 
@@ -174,10 +176,13 @@ def decide(surveys: Sequence[Survey], given: Container[str] = ()) -> IdPlan:
 
     Raises
     ------
-    EdgeTypeError
-        If a column holds nothing but numbers, and some are decimal.
     EdgeValueError
         If they are integers that do not all fit int64, nor all uint64.
+
+    Warns
+    -----
+    IdWarning
+        If a column holds nothing but numbers, and some are decimal.
 
     Examples
     --------
@@ -186,9 +191,7 @@ def decide(surveys: Sequence[Survey], given: Container[str] = ()) -> IdPlan:
     >>> decide([Survey(high=7), Survey(integers=False)]).source
     'str'
     """
-    for side, name in enumerate(("source", "target")):
-        if name not in given:
-            _check_decimals(surveys, side)
+    _warn_of_decimals(surveys, given)
     if not all(each.integers for each in surveys):
         return IdPlan("str", "str")
     too_large = next((each.too_large for each in surveys if each.too_large), "")
@@ -207,11 +210,15 @@ def decide(surveys: Sequence[Survey], given: Container[str] = ()) -> IdPlan:
     return IdPlan(source, target)
 
 
-def _check_decimals(surveys: Sequence[Survey], side: int) -> None:
-    """Raise if all ids of a column are numbers, and some are decimal."""
-    decimal = next((each.decimals[side] for each in surveys if each.decimals[side]), "")
-    if decimal and not any(each.words[side] for each in surveys):
-        raise EdgeTypeError(
-            f"{decimal}, expected integer or string ids: write them as integers, or pass "
-            'dtype="str" to read_edges (--dtype str) if they are names'
-        )
+def _warn_of_decimals(surveys: Sequence[Survey], given: Container[str]) -> None:
+    """Warn if all ids of a column are numbers, and some are decimal."""
+    for side, name in enumerate(("source", "target")):
+        decimal = next((each.decimals[side] for each in surveys if each.decimals[side]), "")
+        if decimal and name not in given and not any(each.words[side] for each in surveys):
+            warnings.warn(
+                f"{decimal}, so that all ids are read as strings, 2 and 2.0 as two vertices: "
+                'write them as integers, or pass dtype="str" (--dtype str) if they are names',
+                IdWarning,
+                stacklevel=3,
+            )
+            return
