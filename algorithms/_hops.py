@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +22,7 @@ from dgraph.algorithms._together import (
 )
 from dgraph.engine.context import Context
 from dgraph.exchange.hub import TINY
+from dgraph.kernels import kernel
 from dgraph.shard import Shard
 
 __all__ = ["Tight", "ancestors", "fewest_hops", "link"]
@@ -108,7 +108,7 @@ async def ancestors(
     return c.needed
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def climb(c, tight):  # type: ignore[no-untyped-def]
     """Mark the tails of tight edges into what is on the stack; return the count of proxies."""
     needed, stack, proxies = c.needed, c.stack, c.proxies
@@ -132,7 +132,7 @@ def climb(c, tight):  # type: ignore[no-untyped-def]
     return count
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def push_new(met, c):  # type: ignore[no-untyped-def]
     """Put masters on the stack that were not marked."""
     for v in met:
@@ -147,7 +147,7 @@ def _climb(everything: Everything) -> Done:
     return Done([count], supersteps, EDGES * count)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _climb_of(row):  # type: ignore[no-untyped-def]
     return Climb(
         array_at(row, 0, np.bool_),
@@ -157,7 +157,7 @@ def _climb_of(row):  # type: ignore[no-untyped-def]
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _climb_for_all(everything):  # type: ignore[no-untyped-def]
     """Climb on all slots; return what was sent at last, and the number of supersteps."""
     arrays, routes, vertices, sent = everything
@@ -261,7 +261,7 @@ async def fewest_hops(
             walk(told, level, w)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def link(tight, needed):  # type: ignore[no-untyped-def]
     """Chain the edges into needed masters by tail.
 
@@ -287,7 +287,7 @@ def link(tight, needed):  # type: ignore[no-untyped-def]
     return heads, first, further
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def walk(told, level, w):  # type: ignore[no-untyped-def]
     """Go from the frontier and the proxies told of it to the masters of the next level."""
     heads, first, further = w.heads, w.first, w.further
@@ -318,7 +318,7 @@ def _walk_from(level: int) -> Any:
     return act
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _walk_of(row):  # type: ignore[no-untyped-def]
     return Walk(
         array_at(row, 0, np.int32),
@@ -333,7 +333,7 @@ def _walk_of(row):  # type: ignore[no-untyped-def]
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _walk_for_all(everything, level):  # type: ignore[no-untyped-def]
     """Go from level to level; return that, the length of the last frontier, the supersteps."""
     arrays, routes, vertices, sent = everything

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._prefetch import prefetch
+from dgraph.kernels import kernel
 from dgraph.shard.bits import lowest, ones
 
 __all__ = [
@@ -65,7 +65,7 @@ class Search(NamedTuple):
     found_by: Array
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def forget(s, reachable):  # type: ignore[no-untyped-def]
     """Let nothing be visited; masters from `reachable` on, and padding, never will be.
 
@@ -82,21 +82,21 @@ def forget(s, reachable):  # type: ignore[no-untyped-def]
         s.seen[reachable >> 6] = _ALL << np.uint64(reachable & 63)
 
 
-@nb.njit(cache=True)
+@kernel(nogil=False)
 def start(s, sources):  # type: ignore[no-untyped-def]
     """Let the frontier be the sources."""
     for source in sources:
         visit(np.uint64(source), -1, 0, s)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def settle(met, ranks, depth, s):  # type: ignore[no-untyped-def]
     """Take what other slots have found at `depth`: of several parents the first by rank."""
     for i in range(met.size):
         settle_one(np.uint64(met[i]), ranks[i], depth, s)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def settle_one(v, rank, depth, s):  # type: ignore[no-untyped-def]
     """Take that the vertex of this rank leads to `v`."""
     code = -2 - rank
@@ -106,7 +106,7 @@ def settle_one(v, rank, depth, s):  # type: ignore[no-untyped-def]
         s.parent[v] = code
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def leave_out(s, reachable, missing):  # type: ignore[no-untyped-def]
     """Enter that masters that were not visited have no level, and which these are.
 
@@ -126,7 +126,7 @@ def leave_out(s, reachable, missing):  # type: ignore[no-untyped-def]
             rest &= rest - _ONE
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def visit(v, code, depth, s):  # type: ignore[no-untyped-def]
     """Let `v` be in the next frontier."""
     s.level[v] = depth
@@ -136,19 +136,19 @@ def visit(v, code, depth, s):  # type: ignore[no-untyped-def]
     add(s.filled, v >> _SIX)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def add(bits, v):  # type: ignore[no-untyped-def]
     """Set the bit of `v`, which is unsigned: that saves a test for indices from the end."""
     bits[v >> _SIX] |= _ONE << (v & _LOW)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def has(bits, v):  # type: ignore[no-untyped-def]
     """Tell whether the bit of `v` is set."""
     return (bits[v >> _SIX] >> (v & _LOW)) & _ONE
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def drain(s):  # type: ignore[no-untyped-def]
     """Move the frontier from the bitmap to the queue, ascending; return its length."""
     length = 0
@@ -164,7 +164,7 @@ def drain(s):  # type: ignore[no-untyped-def]
     return length
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def top_down(met, ranks, depth, s, out, rank, mean):  # type: ignore[no-untyped-def]
     """Settle the level before `depth`, then push from it along the out-edges.
 
@@ -205,7 +205,7 @@ def top_down(met, ranks, depth, s, out, rank, mean):  # type: ignore[no-untyped-
     return mine, found, edges, pushed
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def bottom_up(front, following, depth, s, into, first):  # type: ignore[no-untyped-def]
     """Let every unseen master look for its first in-neighbour in `front`.
 
@@ -220,7 +220,7 @@ def bottom_up(front, following, depth, s, into, first):  # type: ignore[no-untyp
     return found + more, length - more
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def look_at_first(front, following, depth, s, first):  # type: ignore[no-untyped-def]
     """Visit the unseen masters whose first in-neighbour is in `front`, queue all others.
 
@@ -262,7 +262,7 @@ def look_at_first(front, following, depth, s, first):  # type: ignore[no-untyped
     return found, length
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def look_at_others(front, following, depth, s, into, length):  # type: ignore[no-untyped-def]
     """Do so with the rest of the rows of the queue; return how many masters were visited."""
     level, parent, seen, queue = s.level, s.parent, s.seen, s.queue

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dgraph.kernels import kernel
 
 Bytes = NDArray[np.uint8]
 Spans = NDArray[np.int64]
@@ -42,7 +43,7 @@ def lines_in(buffer: Bytes) -> int:
     return int(_count_line_ends(buffer)) + 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_line_ends(buffer: Bytes) -> int:
     count = 0
     for byte in buffer:
@@ -50,14 +51,14 @@ def _count_line_ends(buffer: Bytes) -> int:
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _skip_line(buffer: Bytes, at: int) -> int:
     while at < len(buffer) and buffer[at] != _NEWLINE and buffer[at] != _RETURN:
         at += 1
     return at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _skip_blanks(buffer: Bytes, at: int, separator: int) -> int:
     while at < len(buffer) and (
         buffer[at] == WHITESPACE or (buffer[at] == _TAB and separator != _TAB)
@@ -66,17 +67,17 @@ def _skip_blanks(buffer: Bytes, at: int, separator: int) -> int:
     return at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ends_line(buffer: Bytes, at: int) -> bool:
     return at == len(buffer) or buffer[at] == _NEWLINE or buffer[at] == _RETURN
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ends_field(byte: int, separator: int) -> bool:
     return byte in (separator, _NEWLINE, _RETURN) or (byte == _TAB and separator == WHITESPACE)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _plain_field(buffer: Bytes, at: int, separator: int) -> tuple[int, int, int, int]:
     start = at
     while at < len(buffer) and not _ends_field(buffer[at], separator):
@@ -87,7 +88,7 @@ def _plain_field(buffer: Bytes, at: int, separator: int) -> tuple[int, int, int,
     return start, end, PLAIN, at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _quoted_field(buffer: Bytes, at: int, separator: int) -> tuple[int, int, int, int]:
     start, quoting = at + 1, QUOTED
     at = start
@@ -110,18 +111,22 @@ def _quoted_field(buffer: Bytes, at: int, separator: int) -> tuple[int, int, int
     return start, end, quoting, at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _field(buffer: Bytes, at: int, separator: int) -> tuple[int, int, int, int]:
     """Return where the field at `at` starts and ends, its quoting, and what ends it.
 
     A negative quoting says what is wrong with it.
     """
-    if at < len(buffer) and buffer[at] == _QUOTE:
-        return _quoted_field(buffer, at, separator)
-    return _plain_field(buffer, at, separator)
+    is_quoted = at < len(buffer) and buffer[at] == _QUOTE
+    found: tuple[int, int, int, int] = (
+        _quoted_field(buffer, at, separator)
+        if is_quoted
+        else _plain_field(buffer, at, separator)
+    )
+    return found
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def split(
     buffer: Bytes,
     at: int,
@@ -192,7 +197,7 @@ def split(
     return row, at, FINE, 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _digits(buffer: Bytes, at: int, end: int) -> tuple[int, np.uint64]:
     """Read digits; return CANONICAL, TOO_LARGE or TEXT, and their value."""
     value = np.uint64(0)
@@ -210,7 +215,7 @@ def _digits(buffer: Bytes, at: int, end: int) -> tuple[int, np.uint64]:
     return form, value
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _integer(buffer: Bytes, start: int, length: int) -> tuple[int, bool, np.uint64]:
     """Return what the field is, whether it is negative, and its magnitude."""
     end = start + length
@@ -229,7 +234,7 @@ def _integer(buffer: Bytes, start: int, length: int) -> tuple[int, bool, np.uint
     return form, negative, magnitude
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_decimal(buffer: Bytes, start: int, length: int) -> bool:
     """Tell whether a field is a number with a point or an exponent: 2.0, -.5, 1e+05."""
     at, end = start, start + length
@@ -249,7 +254,7 @@ def _is_decimal(buffer: Bytes, start: int, length: int) -> bool:
     return digits > 0 and points + exponents > 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def tally(
     buffer: Bytes,
     starts: Spans,
@@ -291,7 +296,7 @@ def tally(
             high[0] = max(high[0], magnitude)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def read_integers(
     buffer: Bytes,
     starts: Spans,
@@ -322,7 +327,7 @@ def read_integers(
     return -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def measure(sizes: Spans, rows: int, role: int) -> int:
     """Return an upper bound of the bytes that the fields of one column take."""
     total = 0
@@ -331,7 +336,7 @@ def measure(sizes: Spans, rows: int, role: int) -> int:
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def gather(
     buffer: Bytes,
     starts: Spans,

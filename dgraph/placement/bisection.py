@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.halving import halving_of, parted, share_of
 from dgraph.placement.multilevel import cut, fraction_of, slack_of
 from dgraph.placement.quotient import Quotient
@@ -113,7 +113,7 @@ def bisect(
     return side
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _split(rows, names, halving, run, share, seed, owner):  # type: ignore[no-untyped-def]
     """Write the slots of a part of the graph, whose vertices have these names, for a run."""
     todo = [(rows, names, run, seed)]
@@ -129,7 +129,7 @@ def _split(rows, names, halving, run, share, seed, owner):  # type: ignore[no-un
             todo.append((*second, seconds, 2 * seed + 1))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _cut(rows, halving, run, share, seed):  # type: ignore[no-untyped-def]
     """Return the side of each vertex where a run is cut, the best of as many as are tried."""
     times = _times(rows, halving.runs[run])
@@ -139,7 +139,7 @@ def _cut(rows, halving, run, share, seed):  # type: ignore[no-untyped-def]
     return found[0] if times == 1 else _pick(rows, found, halving, run, share)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _try(rows, halving, run, share, seed):  # type: ignore[no-untyped-def]
     """Return the side of each vertex where a run is cut."""
     goal = np.int64(np.rint(rows[3].sum() * fraction_of(halving, run)))
@@ -147,13 +147,13 @@ def _try(rows, halving, run, share, seed):  # type: ignore[no-untyped-def]
     return cut(rows, goal, share, seed, tries)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _times(rows, run):  # type: ignore[no-untyped-def]
     """Return how often a cut is tried."""
     return max(1, min(AGAIN, ENOUGH // max(rows[1].size, 1))) if run[4] else 1
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _pick(rows, found, halving, run, share):  # type: ignore[no-untyped-def]
     """Return the best of several sides: the most even, then the one that cuts least."""
     offsets, targets, weights, mass = rows

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.placement.halving import leaf_order
 from dgraph.topology import Topology
 
@@ -73,7 +73,7 @@ def distribute(
     return owner
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _distribute(offsets, targets, tree, taken, degree, leaf, near, cap, owner):  # type: ignore[no-untyped-def]
     domains, slots = near.shape
     free = np.full(slots, cap[0], np.int64)
@@ -107,7 +107,7 @@ def _distribute(offsets, targets, tree, taken, degree, leaf, near, cap, owner): 
         _fill(cluster[:many], degree, near[domain], free, ends, owner)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _best_domain(offsets, targets, cluster, owner, leaf, domains, free):  # type: ignore[no-untyped-def]
     """Return the leaf domain of most edges to a cluster, of those with room for all of it."""
     edges = np.zeros(domains, np.int64)
@@ -128,7 +128,7 @@ def _best_domain(offsets, targets, cluster, owner, leaf, domains, free):  # type
     return best
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _fill(cluster, degree, near, free, ends, owner):  # type: ignore[no-untyped-def]
     """Place a cluster on the slots in this sequence, each up to its capacity."""
     for v in cluster:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.placement.heap import pop, push
 
 __all__ = ["contract", "grow", "improve", "match", "try_sides"]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def match(rows, heaviest, seed, coarse):  # type: ignore[no-untyped-def]
     """Match each vertex with the free neighbour of the heaviest edge, in random order.
 
@@ -48,7 +48,7 @@ def match(rows, heaviest, seed, coarse):  # type: ignore[no-untyped-def]
     return pairs
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def contract(rows, coarse, pairs):  # type: ignore[no-untyped-def]
     """Return the rows and masses of the graph of pairs."""
     offsets, targets, weights, mass = rows
@@ -88,7 +88,7 @@ def contract(rows, coarse, pairs):  # type: ignore[no-untyped-def]
     return to_offsets, to_targets[:at].copy(), to_weights[:at].copy(), to_mass
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def grow(rows, goal, start, side):  # type: ignore[no-untyped-def]
     """Grow side 0 around a vertex, by the best gain, until its mass reaches the goal."""
     offsets, targets, weights, mass = rows
@@ -152,7 +152,7 @@ class Moves(NamedTuple):
     sums: NDArray[np.int64]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyped-def]
     """Move vertices so that the cut falls while side 0 keeps to ``goal +- slack``.
 
@@ -192,7 +192,7 @@ def improve(rows, side, goal, slack, passes, patience):  # type: ignore[no-untyp
     return sums[1]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def try_sides(rows, starts, goal, slack, passes, patience):  # type: ignore[no-untyped-def]
     """Return the best of the sides that are grown around some vertices, and improved.
 
@@ -216,7 +216,7 @@ def try_sides(rows, starts, goal, slack, passes, patience):  # type: ignore[no-u
     return best
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _measure(rows, side):  # type: ignore[no-untyped-def]
     """Return the gains of all vertices, and room for the heaps."""
     offsets, targets, weights, mass = rows
@@ -245,7 +245,7 @@ def _measure(rows, side):  # type: ignore[no-untyped-def]
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _fill_heaps(side, is_uneven, m):  # type: ignore[no-untyped-def]
     """Let vertices move that have a neighbour on the other side; all if sides are uneven."""
     gain, total, keys, nodes, size = m.gain, m.total, m.keys, m.nodes, m.size
@@ -257,7 +257,7 @@ def _fill_heaps(side, is_uneven, m):  # type: ignore[no-untyped-def]
             size[s] = push(keys[s], nodes[s], size[s], -gain[v], v)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _pick(rows, side, goal, slack, m):  # type: ignore[no-untyped-def]
     """Return the side whose first vertex is to move, -1 if none may."""
     keys, nodes, size, mass, have = m.keys, m.nodes, m.size, rows[3], m.sums[0]
@@ -288,7 +288,7 @@ def _pick(rows, side, goal, slack, m):  # type: ignore[no-untyped-def]
     return pick
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _flip(rows, side, v, m, again):  # type: ignore[no-untyped-def]
     """Move a vertex to the other side; `again`: put its neighbours onto the heaps anew."""
     offsets, targets, weights, mass = rows

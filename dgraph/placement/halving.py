@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.kernels import kernel
 from dgraph.topology import Topology
 
 __all__ = ["Halving", "halving_of", "leaf_order", "parted", "share_of"]
@@ -88,7 +88,7 @@ def leaf_order(topology: Topology) -> Array:
     return order
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def parted(rows, side, names):  # type: ignore[no-untyped-def]
     """Return the rows, masses and names of the vertices of side 0, then those of side 1."""
     offsets, targets, _, mass = rows
@@ -105,7 +105,7 @@ def parted(rows, side, names):  # type: ignore[no-untyped-def]
     )
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _part(rows, side, names, new, which, many, ends):  # type: ignore[no-untyped-def]
     """Return the rows, masses and names of one side, so many vertices and ends of edges."""
     offsets, targets, weights, mass = rows

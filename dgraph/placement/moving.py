@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.evening import fill_up, shed
 from dgraph.placement.loads import Loads, find_cost, find_costs, loads_here, tally
 from dgraph.placement.whole import Links
@@ -155,7 +155,7 @@ def _part(room: NDArray[np.int64], parts: int, which: int) -> NDArray[np.int64]:
     return part
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _turns(rank, turn):  # type: ignore[no-untyped-def]
     """Tell whether a vertex may swap in this turn: half of them, so that neighbours do not."""
     return ((np.uint64(rank) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) & np.uint64(
@@ -163,7 +163,7 @@ def _turns(rank, turn):  # type: ignore[no-untyped-def]
     ) == np.uint64(turn & 1)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _want(rows, slot_of, unit, turn, rank, masters, wanted):  # type: ignore[no-untyped-def]
     """Count the vertices that would cost less elsewhere, by slot and cheapest slot."""
     offsets, targets = rows
@@ -185,7 +185,7 @@ def _want(rows, slot_of, unit, turn, rank, masters, wanted):  # type: ignore[no-
             count[touched[j]] = 0
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sweep(rows, slot_of, unit, degree, may, changed, active, turn, rank, moves):  # type: ignore[no-untyped-def]
     """Move each vertex to where it costs least, by what is known here.
 
@@ -247,7 +247,7 @@ def _sweep(rows, slot_of, unit, degree, may, changed, active, turn, rank, moves)
     return np.int64(saved), np.int64(seen)
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _looks_away(v, offsets, targets, slot_of):  # type: ignore[no-untyped-def]
     """Tell whether a vertex has a neighbour on another slot."""
     now = slot_of[v]
@@ -258,7 +258,7 @@ def _looks_away(v, offsets, targets, slot_of):  # type: ignore[no-untyped-def]
     return False
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _misjudged(rows, slot_of, before, unit, masters):  # type: ignore[no-untyped-def]
     """Return how much more links cost, both ends of which moved on different slots, than said.
 

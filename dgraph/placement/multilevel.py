@@ -6,9 +6,9 @@ to wait for the interpreter.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from dgraph.kernels import kernel
 from dgraph.placement.fm import contract, improve, match, try_sides
 
 __all__ = ["cut", "fraction_of", "improve_at", "slack_of"]
@@ -23,7 +23,7 @@ PASSES = 3
 PATIENCE, PATIENT = 64, 40
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def cut(rows, goal, share, seed, tries):  # type: ignore[no-untyped-def]
     """Return side 0 or 1 of each vertex, the best of so many sides grown at random."""
     mass = rows[3]
@@ -45,7 +45,7 @@ def cut(rows, goal, share, seed, tries):  # type: ignore[no-untyped-def]
     return side
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _first(rows, goal, share, seed, tries):  # type: ignore[no-untyped-def]
     """Return the best of several sides grown around random vertices."""
     n = rows[3].size
@@ -55,7 +55,7 @@ def _first(rows, goal, share, seed, tries):  # type: ignore[no-untyped-def]
     return try_sides(rows, starts, goal, slack, PASSES, max(PATIENCE, n // PATIENT))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def improve_at(rows, side, goal, share):  # type: ignore[no-untyped-def]
     """Improve a cut, of which side 0 is to be near a goal, in place."""
     mass = rows[3]
@@ -63,14 +63,14 @@ def improve_at(rows, side, goal, share):  # type: ignore[no-untyped-def]
     improve(rows, side, goal, slack_of(mass, goal, share), PASSES, patience)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def slack_of(mass, goal, share):  # type: ignore[no-untyped-def]
     """Return how far side 0 may be from the goal: its share, but half of a typical vertex."""
     smaller = min(goal, mass.sum() - goal)
     return max(np.int64(share * smaller), mass.min() // 2)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def fraction_of(halving, run):  # type: ignore[no-untyped-def]
     """Return which part of a run of slots its first half is."""
     begin, at, end = halving.runs[run, 0], halving.runs[run, 1], halving.runs[run, 2]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.growth import Trees
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
@@ -112,7 +112,7 @@ def quotient_of(
     return found
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _pairs(offsets, targets, tree, count):  # type: ignore[no-untyped-def]
     """Return the pairs of trees with edges between them, the smaller first, and how many."""
     begin = np.zeros(count + 1, np.int64)
@@ -150,7 +150,7 @@ def _pairs(offsets, targets, tree, count):  # type: ignore[no-untyped-def]
     return source[:kept], target[:kept], number[:kept]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _lay_out(source, target, count, n):  # type: ignore[no-untyped-def]
     """Return the rows of pairs: each in both directions, equal ones added up."""
     offsets = np.zeros(n + 1, np.int64)
@@ -171,7 +171,7 @@ def _lay_out(source, target, count, n):  # type: ignore[no-untyped-def]
     return offsets, targets[:kept], weights[:kept]
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def add_up(offsets, targets, weights):  # type: ignore[no-untyped-def]
     """Add up equal targets of each row, drop loops; return how many entries are left."""
     place = np.full(offsets.size, -1, np.int64)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.growth import Trees
 from dgraph.placement.halving import halving_of, parted, share_of
 from dgraph.placement.loads import Sizes, loads_here
@@ -134,7 +134,7 @@ def sharpen_cuts(q: Quotient, slot: NDArray[np.int32], topology: Topology, eps: 
     _sharpen(q.rows, np.arange(q.n), halving_of(topology), 0, share_of(topology, eps), slot)
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _touch(rows, tree, slot_of, touched, masters):  # type: ignore[no-untyped-def]
     """Mark the trees that have a neighbour on another slot."""
     offsets, targets = rows
@@ -149,7 +149,7 @@ def _touch(rows, tree, slot_of, touched, masters):  # type: ignore[no-untyped-de
                 break
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _mark(rows, tree, slot_of, touched, band):  # type: ignore[no-untyped-def]
     """Mark the vertices of the band; return how many ends of edges they have.
 
@@ -172,7 +172,7 @@ def _mark(rows, tree, slot_of, touched, band):  # type: ignore[no-untyped-def]
     return ends
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _cut_out(rows, mine, band, slot_of, rank):  # type: ignore[no-untyped-def]
     """Return the lengths of the rows of some vertices, and the other ends, as in a part."""
     offsets, targets = rows
@@ -200,7 +200,7 @@ def _cut_out(rows, mine, band, slot_of, rank):  # type: ignore[no-untyped-def]
     return length, far[:at].copy()
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _sharpen(rows, names, halving, run, share, slot):  # type: ignore[no-untyped-def]
     """Improve the cuts of a part of the graph: vertices of these names, on a run of slots."""
     second = np.empty(halving.slots.size, np.int8)
@@ -224,7 +224,7 @@ def _sharpen(rows, names, halving, run, share, slot):  # type: ignore[no-untyped
         todo.append((*other, seconds))
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _adopt(rows, side, second, firsts, own):  # type: ignore[no-untyped-def]
     """Give vertices that have changed sides the slot there of most of their edges."""
     offsets, targets, weights, _ = rows

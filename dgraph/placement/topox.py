@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.arguments import integer, number
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.draft import Draft
 from dgraph.placement.halving import leaf_order
 from dgraph.placement.whole import Whole, place_whole
@@ -85,7 +85,7 @@ class TopoX:
         return owner
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def _fuse_and_place(offsets, targets, light, most, cap, slots, owner):  # type: ignore[no-untyped-def]
     n = owner.size
     load = np.zeros(slots, np.int64)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
+from dgraph.kernels import kernel
 from dgraph.placement.draft import Draft
 from dgraph.placement.halving import leaf_order
 from dgraph.placement.whole import Whole, place_whole
@@ -61,7 +61,7 @@ def _decide(whole: Whole, topology: Topology) -> NDArray[Any]:
     return owner
 
 
-@nb.njit(nogil=True, cache=True)
+@kernel
 def search_order(offsets, targets, found):  # type: ignore[no-untyped-def]
     """Write the vertices in the order in which a breadth-first search finds them."""
     seen = np.zeros(found.size, np.bool_)

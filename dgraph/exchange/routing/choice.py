@@ -23,12 +23,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.routing.ground import Ground
 from dgraph.exchange.routing.links import stages
+from dgraph.kernels import kernel
 from dgraph.topology import CostModel
 
 __all__ = ["HEAD", "Load", "cheapest", "estimate", "measured"]
@@ -223,7 +223,7 @@ def _domains(ground: Ground) -> NDArray[np.int64]:
     return np.array(rows, np.int64).reshape(-1, ground.topology.slots)
 
 
-@nb.njit(cache=True)
+@kernel(nogil=False)
 def _weigh_side(  # type: ignore[no-untyped-def]
     slot, level, times, pairs, kinds, each, width, room, always, picked, costs, links, domains
 ):
