@@ -122,8 +122,10 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
         result = algorithm(graph, **arguments)
         record = graph.runs[-1]
         if job.out is None or sys.stderr.isatty():
+            unweighted = record.algorithm == "sssp" and not graph.weighted
             click.echo(
-                f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges; "
+                f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges"
+                f"{' of weight 1, as no --weight is named' * unweighted}; "
                 f"{record.algorithm}: {record.supersteps} supersteps, {record.seconds:.4f} s",
                 err=job.out is not None or job.format is not None,
             )

@@ -232,6 +232,19 @@ def test_a_file_without_edges_is_told_of(tmp_path: Path, name: str, text: str) -
     assert re.fullmatch(rf"dgraph: {name} holds no edges, .*\n", done.stderr)
 
 
+def test_shortest_paths_without_weights_are_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("source,target,weight\n1,2,3\n2,3,4\n")
+    for options, told, last in (
+        ([], "2 edges of weight 1, as no --weight is named; sssp", 2.0),
+        (["--weight", "weight"], "2 edges; sssp", 7.0),
+    ):
+        done = dgraph("run", "sssp", "w.csv", "--source", "1", *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert told in done.stdout
+        rows = [line.split() for line in done.stdout.splitlines()]
+        assert ["3", str(last), "2"] in rows
+
+
 def test_a_scheduler_that_is_not_there_is_told_in_one_line(
     karate: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
