@@ -206,20 +206,6 @@ def test_of_a_column_of_floats_one_is_warned(
     assert len(rows) == text.count("\n") - ("o" in text[:6])
 
 
-@pytest.mark.parametrize("block", [4, 9, 1000])
-def test_floats_are_floats_however_a_file_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", block)
-    rows = ["1,2", "3,4.5", "5,6", "7,8.5", "9,1"]
-    path = write(tmp_path / "a.csv", "\n".join(rows))
-    with pytest.warns(IdWarning, match=r"column 'target' .* '4\.5' in line 2 "):
-        read_edges(path)
-    for at in range(len(rows) + 1):
-        path = write(tmp_path / "a.csv", "\n".join([*rows[:at], "0,x", *rows[at:]]))
-        assert ("0", "x") in listed(path)
-
-
 def test_the_line_is_named_in_later_blocks_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

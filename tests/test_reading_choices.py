@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph as dg
+from dgraph.edges import blocks
 from dgraph.edges.header import find_header
-from dgraph.errors import EdgeValueError
+from dgraph.errors import EdgeValueError, IdWarning
 from dgraph.events import History, Note, listening
 from tests.clusters import cluster
 
@@ -180,3 +181,16 @@ def test_a_fault_that_the_client_asks_for_leaves_none_either(
             [tmp_path / "a.mtx", tmp_path / "b.mtx", tmp_path / "b.mtx"], client=client
         )
     assert not [some for some in caplog.records if "Compute Failed" in some.getMessage()]
+
+
+@pytest.mark.parametrize("block", [4, 9, 1000])
+def test_floats_are_floats_however_a_file_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", block)
+    rows = ["1,2", "3,4.5", "5,6", "7,8.5", "9,1"]
+    with pytest.warns(IdWarning, match=r"column 'target' .* '4\.5' in line 2 "):
+        read(write(tmp_path / "a.csv", *rows))
+    for at in range(len(rows) + 1):
+        some, _ = read(write(tmp_path / "a.csv", *rows[:at], "0,x", *rows[at:]))
+        assert ("0", "x") in some

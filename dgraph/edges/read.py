@@ -63,12 +63,15 @@ def read_edges(
     ------
     MissingFileError
         If there is no such file.
-    EdgeTypeError
-        If all ids of a text column are numbers, and some of them decimal: pass ``dtype="str"``
-        if they are names, such as versions.
     EdgeValueError
         If a line has too few or too many fields, or an id is an integer beyond 64 bits; names
         file and line.
+
+    Warns
+    -----
+    IdWarning
+        If all ids of a text column are numbers, and some of them decimal: they are strings,
+        which ``dtype="str"`` says as well.
 
     Notes
     -----
