@@ -15,7 +15,7 @@ from dgraph.engine.places import decode_places, encode_bits, encode_places
 from dgraph.engine.pool import run
 from dgraph.exchange.buffers import Plan
 from dgraph.exchange.encoding import choose
-from dgraph.shard.bits import set_bits, words
+from dgraph.shard.bits import compress_bits, gather_bits, positions, set_bits, words
 from tests.reference import build, plain
 from tests.slow_peers import run_slowly
 
@@ -82,3 +82,25 @@ def test_the_check_figures_of_gluon() -> None:
         return sum(column.nbytes for column in encode_places(places, 1000)) + 8 * k
 
     assert [size(k) for k in (20, 500, 1000)] == [240, 4128, 8000]
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    size=st.integers(1, 500),
+    share=st.sampled_from([0.0, 0.02, 0.5, 0.95, 1.0]),
+    kept=st.sampled_from([0.02, 0.5, 0.95, 1.0]),
+)
+def test_bits_that_a_mask_selects_are_those_at_its_positions(
+    seed: int, size: int, share: float, kept: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    bits, mask = (
+        np.packbits(rng.random(64 * words(size)) < part, bitorder="little").view(np.uint64)
+        for part in (share, kept)
+    )
+    selected = np.empty(64 * mask.size, np.int32)
+    selected = selected[: positions(mask, selected)]
+    found, expected = (np.full(words(selected.size), 7, np.uint64) for _ in range(2))
+    compress_bits(bits, mask, found)
+    gather_bits(bits, selected, expected)
+    assert found.tolist() == expected.tolist()

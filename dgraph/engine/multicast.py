@@ -237,12 +237,12 @@ def pack_bits(slot: int, branch: Branch, held: dict[int, Bits]) -> Frame | None:
         if source not in held:
             continue
         found = select.take_bits(held[source])
-        if not found.any():
+        known = count_bits(found)
+        if not known:
             continue
-        places = np.empty(select.size, np.int32)
-        known = list_bits(found, places)
         if 4 * known < found.nbytes:
-            offsets.append(places[:known])
+            offsets.append(np.empty(known, np.int32))
+            list_bits(found, offsets[-1])
         else:
             bitmaps.append(found)
             known = -1

@@ -29,7 +29,6 @@ _ONE = np.uint64(1)
 _LOW6 = np.int64(63)
 _SIX = np.uint64(6)
 _LOW = np.uint64(63)
-_ALL = ~np.uint64(0)
 
 
 def words(vertices: int) -> int:
@@ -112,22 +111,35 @@ def gather_bits(bits: Bits, vertices: NDArray[np.int32], out: Bits) -> None:
         out[vertices.size >> 6] = word
 
 
+@kernel(inline="always")
+def close_gaps(word, gaps):  # type: ignore[no-untyped-def]
+    """Return a word without the bits at the gaps: what is above moves down."""
+    while gaps:
+        below = (gaps & (~gaps + _ONE)) - _ONE
+        word = (word & below) | ((word >> _ONE) & ~below)
+        gaps = (gaps & (gaps - _ONE)) >> _ONE
+    return word
+
+
 @kernel
 def compress_bits(bits: Bits, mask: Bits, out: Bits) -> None:
     """Write the bits of `bits` that `mask` selects to `out`, without gaps; overwrites `out`.
 
-    The same as :func:`gather_bits` with the positions of the mask, but it looks at words and
-    at set bits only.
+    The same as :func:`gather_bits` with the positions of the mask, but it looks at words, and
+    in each at the bits that are set or at those that are left out, whichever are fewer.
     """
     out[:] = 0
     at = np.uint64(0)
     for index in range(mask.size):
         selected = mask[index]
         found = bits[index] & selected
-        if selected == _ALL and found:  # a whole word, as among the heavy vertices
+        if found and ones(~selected) < ones(found):
+            found = close_gaps(found, ~selected)
             out[at >> _SIX] |= found << (at & _LOW)
             if at & _LOW:
-                out[(at >> _SIX) + _ONE] |= found >> (np.uint64(64) - (at & _LOW))
+                rest = found >> (np.uint64(64) - (at & _LOW))
+                if rest:
+                    out[(at >> _SIX) + _ONE] |= rest
             found = np.uint64(0)
         while found:
             bit = found & (~found + _ONE)
