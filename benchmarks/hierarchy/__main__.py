@@ -39,13 +39,17 @@ ALL = FIGURES | {
 @click.option("--virtual-scale", type=int, help="Of their graph: the targets speak of 20.")
 @click.option("--real", multiple=True, help="A file of edges; default: two of networkx's own.")
 @click.option("--netlab", help=f"The folder of netlab.py. Default: the variable {VARIABLE}.")
-@click.option("--netlab-scale", default=16, show_default=True, help="Of the graph there.")
-def main(netlab: str | None, virtual_scale: int | None, **options: Any) -> Settings:
+@click.option("--netlab-scale", type=int, help="Of the graph there. Default: 16; topdown: 22.")
+def main(
+    netlab: str | None, virtual_scale: int | None, netlab_scale: int | None, **options: Any
+) -> Settings:
     """Show what the communication hierarchy gains, in tables and plots."""
     found, reason = find(netlab)
     return Settings(
         **options,
         virtual_scale=virtual_scale or options["scale"],
+        netlab_scale=netlab_scale or Settings.netlab_scale,
+        topdown_scale=netlab_scale or Settings.topdown_scale,
         netlab=found,
         reason=reason,
     )

@@ -38,8 +38,9 @@ SIZES = (8, 1 << 14, 1 << 18)
 #: Supersteps of a run, by size.
 STEPS = {8: 30, 1 << 14: 10, 1 << 18: 3}
 
-#: So many times as many on one host, where they take microseconds.
-LONGER = 10
+#: The same on one host, where they take a tenth of a millisecond; and so many times as many
+#: turns, for there two medians over three runs of the same carrier differ by a third.
+ON_HOST, OFTEN = {8: 400, 1 << 14: 200, 1 << 18: 150}, 5
 
 #: Bytes of a frame that is written by a kernel, and rounds of the kernel for each number: both
 #: take about as long as the other on 20 MB/s.
@@ -134,7 +135,7 @@ def _run(
 
 
 def carry(
-    client: Client, where: str, carriers: list[str], turns: int, longer: int = 1
+    client: Client, where: str, carriers: list[str], turns: int, steps: Mapping[int, int]
 ) -> list[dict[str, Any]]:
     """Return a row for every carrier and size; carriers take turns, each time in another order.
 
@@ -148,7 +149,7 @@ def carry(
         for size in SIZES:
             for carrier in rng.permutation(carriers).tolist():
                 with dask.config.set({"dgraph.transport": carrier, "dgraph.routing": "direct"}):
-                    result = _run(client, talk, longer * STEPS[size], size)
+                    result = _run(client, talk, steps[size], size)
                 if turn:
                     times.setdefault((size, carrier), []).append(max(result.values))
         print(f"carriers, {where}: turn {turn}", flush=True)
@@ -206,7 +207,8 @@ def on_this_host(turns: int) -> list[dict[str, Any]]:
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        return carry(client, "one host", ["auto", "unix", "tcp", "comm"], turns, LONGER)
+        carriers = ["auto", "unix", "tcp", "comm"]
+        return carry(client, "one host", carriers, OFTEN * turns, ON_HOST)
 
 
 def engine(tree: Topology, routings: Sequence[str], turns: int) -> dict[str, float]:
@@ -241,7 +243,7 @@ def main() -> None:
         if what == "overlap":
             rows = overlap(client, turns)
         else:
-            rows = carry(client, "network", ["auto", "tcp", "comm"], turns)
+            rows = carry(client, "network", ["auto", "tcp", "comm"], turns, STEPS)
         print(json.dumps(rows))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import dask
 import numpy as np
 from distributed import Client
+from numpy.typing import NDArray
 
 import dgraph as dg
 from dgraph.topology.probed import Link, Probe
@@ -44,9 +45,10 @@ def measure(client: Client, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return the costs that were probed, and a row for each algorithm and routing."""
     hosts = wanted["hosts"]
     probe = dg.topology.probe(client, topology=hosts, keep=False, seconds=PROBE)
-    edges = dg.generate.kronecker(wanted["scale"], weights=True)
+    weight = "weight" if wanted.get("weights", True) else None
+    edges = dg.generate.kronecker(wanted["scale"], weights=weight is not None)
     rows = []
-    with dg.from_edges(edges, topology=hosts, weight="weight", client=client) as g:
+    with dg.from_edges(edges, topology=hosts, weight=weight, client=client) as g:
         height = g.topology.height
         cost = _cost_of(probe, height)
         by_comm = _cost_of(replace(probe, links=tuple(_without_sockets(probe))), height)
@@ -116,6 +118,8 @@ def _row(algorithm: str, name: str, runs: list[Any], cost: Mapping[str, Any]) ->
         ]
         exchange += step["exchange"]
         near += step["exchange"] * (sum(work[:far]) / sum(work) if sum(work) else 0.0)
+    computation = float(steps["computation"].sum())
+    mean = _of_steps(middle, ("routes", "output"), 2).mean()
     return {
         "algorithm": algorithm,
         "routing": name,
@@ -123,24 +127,30 @@ def _row(algorithm: str, name: str, runs: list[Any], cost: Mapping[str, Any]) ->
         "least": min(run.seconds for run in runs),
         "exchanged": statistics.median(map(_exchanged, runs)),
         "launch": statistics.median(run.launch_seconds for run in runs),
-        "supersteps": middle.supersteps,
+        "supersteps": len(steps),
         "far_frames": int(steps[f"frames_{far}"].sum()),
         "far_bytes": int(steps[f"bytes_{far}"].sum()),
-        "computation": float(steps["computation"].sum()),
+        "computation": computation,
         "near": near,
         "far": exchange - near,
-        "waiting": float(steps["waiting"].sum()),
+        # steps say how long the slowest slot took, which is another one in each: domains that
+        # are half a superstep apart wait in turns
+        "waiting": max(0.0, float(mean) - computation - exchange),
     }
 
 
 def _exchanged(run: Any) -> float:
     """Return the seconds of the supersteps that are counted, without computation."""
+    return float((_of_steps(run, NOT_COUNTED, 2) - _of_steps(run, NOT_COUNTED, 0)).max())
+
+
+def _of_steps(run: Any, left_out: Collection[str], column: int) -> NDArray[np.float64]:
+    """Return a column of a run's times, added up over most stages, for each process."""
     found = []
     for log in run._logs:
-        left_out = [at for at, name in enumerate(log.stages) if name in NOT_COUNTED]
-        times = log.times[~np.isin(log.stage, left_out)]
-        found.append(float((times[:, 2] - times[:, 0]).sum()))
-    return max(found)
+        out = [at for at, name in enumerate(log.stages) if name in left_out]
+        found.append(float(log.times[~np.isin(log.stage, out), column].sum()))
+    return np.array(found)
 
 
 def main() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,15 @@ class Plot:
     Parameters
     ----------
     x, y, by : str
-        Columns. For "stack" `y` names several, one upon the other, joined by commas.
+        Columns. `y` may name several, joined by commas: a panel for each; for "stack" one upon
+        the other.
     kind : {"bar", "line", "stack"}
     log : bool
         Whether the y axis is logarithmic.
+    apart : str
+        Columns, joined by commas: a panel for each of their values. With it `y` is one column.
+    labels : str
+        What stands beside the y axes, joined by commas; default: the columns' names.
     """
 
     x: str
@@ -32,6 +37,8 @@ class Plot:
     by: str = ""
     kind: str = "bar"
     log: bool = False
+    apart: str = ""
+    labels: str = ""
 
 
 @dataclass
@@ -111,27 +118,57 @@ def _draw_all(tables: Sequence[Table], folder: Path) -> list[Path]:
         return []
     found = []
     for table in tables:
-        figure = Figure(figsize=(8, 4.5), layout="constrained")
-        _draw(figure.subplots(), table)
+        panels = list(_panels(table))
+        across = min(len(panels), 2)
+        down = -(-len(panels) // across)
+        figure = Figure(figsize=(4 + 4 * across, 1 + 3.5 * down), layout="constrained")
+        every = figure.subplots(down, across, squeeze=False).ravel()
+        for axes, panel in zip(every, panels, strict=False):
+            _draw(axes, *panel)
+        figure.suptitle(table.title, fontsize=10)
+        labels = dict(zip(*reversed(every[0].get_legend_handles_labels()), strict=True))
+        if set(labels) - {""}:
+            figure.legend(labels.values(), labels, fontsize=7, loc="outside right upper")
         found.append(folder / f"{table.name}.png")
         figure.savefig(found[-1], dpi=120)
     return found
 
 
-def _draw(axes: Any, table: Table) -> None:
+def _panels(table: Table) -> Iterator[tuple[Sequence[Row], Plot, str]]:
+    """Yield the rows of each panel, how they are drawn, and its title.
+
+    Examples
+    --------
+    >>> rows = [{"x": 1, "y": 2, "z": 3}]
+    >>> [plot.labels for _, plot, _ in _panels(Table("", "", rows, plot=Plot("x", "y,z")))]
+    ['y', 'z']
+    """
     plot = table.plot
     assert plot is not None
     if plot.kind == "stack":
-        _stack(axes, table.rows, plot)
-    else:
-        _series(axes, table.rows, plot)
-    axes.set_title(table.title, fontsize=9)
-    axes.set_ylabel("seconds" if plot.kind == "stack" else plot.y)
+        yield table.rows, replace(plot, labels=plot.labels or "seconds"), ""
+        return
+    columns = plot.y.split(",")
+    for column, label in zip(columns, (plot.labels or plot.y).split(","), strict=True):
+        mine = replace(plot, y=column, labels=label)
+        panels: dict[str, list[Row]] = {}
+        for row in table.rows:
+            title = " ".join(str(row[name]) for name in plot.apart.split(",") if name)
+            panels.setdefault(title, []).append(row)
+        for title, rows in panels.items():
+            yield rows, mine, title
+
+
+def _draw(axes: Any, rows: Sequence[Row], plot: Plot, title: str) -> None:
+    (_stack if plot.kind == "stack" else _series)(axes, rows, plot)
+    axes.set_title(title, fontsize=9)
+    axes.set_xlabel(plot.x if plot.kind != "stack" else "", fontsize=8)
+    axes.set_ylabel(plot.labels)
     if plot.log:
         axes.set_yscale("log")
+    if "/" in plot.y:
+        axes.axhline(1, color="black", linewidth=0.5)
     axes.tick_params(axis="x", labelrotation=30, labelsize=7)
-    if plot.by or plot.kind == "stack":
-        axes.legend(fontsize=7)
 
 
 def _stack(axes: Any, rows: Sequence[Row], plot: Plot) -> None:
@@ -149,11 +186,16 @@ def _series(axes: Any, rows: Sequence[Row], plot: Plot) -> None:
     for number, kind in enumerate(kinds):
         some = [row for row in rows if str(row.get(plot.by, "")) == kind and row.get(plot.y)]
         heights = [float(row[plot.y]) for row in some]
+        if not some:
+            continue
         if plot.kind == "line":
             axes.plot([row[plot.x] for row in some], heights, marker="o", label=kind)
-            axes.set_xscale("log", base=2)
         else:
             shift = 0.8 * (number / len(kinds) - 0.5)
             at = [places.index(row[plot.x]) + shift for row in some]
             axes.bar(at, heights, width=0.8 / len(kinds), align="edge", label=kind)
-            axes.set_xticks(range(len(places)), [str(place) for place in places])
+    if plot.kind == "line":
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(places, [str(place) for place in places])
+    else:
+        axes.set_xticks(range(len(places)), [str(place) for place in places])
