@@ -9,14 +9,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import uuid
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from distributed import Client, Future
 
 from dgraph.config import Options
+from dgraph.engine.compiling import tell_of_compilation
 from dgraph.engine.launch import (
     RunResult,
     launch,
@@ -33,7 +36,12 @@ from dgraph.topology import Topology
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Home"]
+__all__ = ["Home", "while_all_there"]
+
+T = TypeVar("T")
+
+#: Seconds between two looks at which workers are still there.
+LOOK = 1.0
 
 
 class Home:
@@ -210,3 +218,35 @@ class Home:
         """Add the record of a run of an algorithm."""
         with self._lock:
             self._runs.append(record)
+
+
+async def while_all_there(home: Home, waiting: Awaitable[T]) -> T:
+    """Wait while a graph is built, but no longer than all of its workers are there.
+
+    Raises
+    ------
+    GraphLostError
+        If one of them has left, whatever else was raised because of that.
+    """
+    task = asyncio.ensure_future(waiting)
+    try:
+        while not (await asyncio.wait({task}, timeout=LOOK))[0]:
+            await _check_workers(home)
+            await tell_of_compilation(home.client, home.addresses[0])
+        if not task.cancelled() and (error := task.exception()) is not None:
+            await _check_workers(home, error)
+        return task.result()
+    finally:
+        task.cancel()
+
+
+async def _check_workers(home: Home, error: BaseException | None = None) -> None:
+    """Raise if a worker of the graph has left the cluster; chained to what that led to."""
+    scheduler: Any = home.client.scheduler
+    there = await scheduler.ncores(workers=home.addresses)
+    gone = [address for address in home.addresses if address not in there]
+    if gone:
+        raise GraphLostError(
+            f"worker {' and '.join(gone)} left the cluster while the graph was being built: "
+            "call from_edges again"
+        ) from error

@@ -14,11 +14,11 @@ goes wrong, the workers keep nothing when this module has returned.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future
@@ -34,24 +34,18 @@ from dgraph.edges.receipt import Receipt
 from dgraph.edges.summary import Summary, combine
 from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.vertex_inputs import VertexInput
-from dgraph.engine.compiling import tell_of_compilation
 from dgraph.engine.context import Context
 from dgraph.engine.discovery import as_topology, settle
 from dgraph.engine.members import find_members
 from dgraph.engine.plugin import find_plugin
-from dgraph.errors import GraphLostError, RunError
+from dgraph.errors import RunError
 from dgraph.facts import Facts
-from dgraph.home import Home
+from dgraph.home import Home, while_all_there
 from dgraph.policies import Policies
 from dgraph.shard import Shard
 from dgraph.topology import Topology
 
 __all__ = ["absorb", "check_slots", "find_home", "ingest"]
-
-T = TypeVar("T")
-
-#: Seconds between two looks at which workers are still there.
-LOOK = 1.0
 
 #: Partitions that are on their way from the client to a worker, or absorbed there, at a time.
 IN_FLIGHT = 4
@@ -310,7 +304,7 @@ async def absorb(home: Home, inputs: Iterable[Input], chunks: list[Future[Receip
     Exception
         What computing a partition raised, as it is.
     """
-    await _while_all_there(home, _absorb_all(home, inputs, chunks))
+    await while_all_there(home, _absorb_all(home, inputs, chunks))
 
 
 async def _absorb_all(
@@ -379,22 +373,3 @@ async def _settled(future: Future[Any]) -> None:
 async def _done(future: Future[Any]) -> None:
     """Wait for a future, or raise what its task raised."""
     await future
-
-
-async def _while_all_there(home: Home, waiting: Awaitable[T]) -> T:
-    """Wait, but no longer than all workers of the graph are there."""
-    task = asyncio.ensure_future(waiting)
-    scheduler: Any = home.client.scheduler
-    try:
-        while not (await asyncio.wait({task}, timeout=LOOK))[0]:
-            there = await scheduler.ncores(workers=home.addresses)
-            await tell_of_compilation(home.client, home.addresses[0])
-            gone = [address for address in home.addresses if address not in there]
-            if gone:
-                raise GraphLostError(
-                    f"worker {' and '.join(gone)} left the cluster while the graph was being "
-                    "built: call from_edges again"
-                )
-        return task.result()
-    finally:
-        task.cancel()

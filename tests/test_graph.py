@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import pickle
@@ -187,6 +188,23 @@ def test_a_worker_that_dies_loses_the_graph_and_says_so() -> None:
         client.wait_for_workers(2, timeout=60)  # Dask may hang if it closes while one restarts
         again = dg.from_edges(KARATE, client=client)
         assert client.compute(dg.bfs(again, 0)).result()["distance"].max() == 3
+
+
+def test_a_worker_that_leaves_before_it_gets_edges_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scatter(client: Any, *some: Any, workers: list[str], **options: Any) -> Any:
+        await client.scheduler.retire_workers(workers=workers, close_workers=True)
+        while await client.scheduler.ncores(workers=workers):
+            await asyncio.sleep(0.01)
+        return await send(client, *some, workers=workers, **options)
+
+    send: Any = Client.scatter
+    with cluster(2, processes=False) as client:
+        monkeypatch.setattr(Client, "scatter", scatter)
+        with pytest.raises(GraphLostError, match=r"worker .* left .*call from_edges") as caught:
+            dg.from_edges(KARATE, client=client)
+    assert isinstance(caught.value.__cause__, KeyError)
 
 
 def _search_for_ever(g: dg.Graph) -> None:
