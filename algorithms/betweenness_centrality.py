@@ -61,6 +61,7 @@ from dgraph.engine.translate import masters_of
 from dgraph.errors import OptionError
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.kernels import kernel
+from dgraph.keywords import named
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids
 
@@ -228,6 +229,7 @@ def _divide(a: int, b: int) -> float:
     return a / b if b else math.nan
 
 
+@named
 def betweenness_centrality(
     g: Graph,
     *,
@@ -316,12 +318,13 @@ def _choose(g: Graph, k: int | None, sources: Any, seed: int | None) -> Ids | Sa
     """Check the options that say which sources to use."""
     if sources is not None:
         if k is not None:
-            raise OptionError("expected either k or sources, got both; leave one out")
+            raise OptionError(
+                "k must be left out where sources is given, or the other way round, not k="
+                f"{k} with sources"
+            )
         return as_sources(sources, g.id_dtype)
-    if k is None or integer("k", k, also=" or None") == g.num_vertices:
+    n = g.num_vertices
+    also = ", the number of vertices, or None"
+    if k is None or (count := integer("k", k, min(1, n), n, also)) == n:
         return None
-    if not 1 <= k <= g.num_vertices:
-        raise OptionError(
-            f"expected k between 1 and {g.num_vertices}, the number of vertices, got {k}"
-        )
-    return Sample(int(k), secrets.randbits(64) if seed is None else seed)
+    return Sample(count, secrets.randbits(64) if seed is None else seed)

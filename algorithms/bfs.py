@@ -59,6 +59,7 @@ from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.exchange.hub import TINY
 from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.keywords import named
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.bits import words
@@ -216,6 +217,7 @@ def _arcs(shard: Shard) -> int:
     return shard.num_edges if shard.directed else 2 * shard.num_edges
 
 
+@named
 def bfs(g: Graph, source: Any, *, depth_limit: int | None = None) -> DataFrame:
     """Search breadth-first along out-edges, from one vertex or several.
 

@@ -48,6 +48,7 @@ from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.kernels import kernel
+from dgraph.keywords import named
 from dgraph.results import VERTEX
 from dgraph.shard import Adjacency, Shard
 from dgraph.shard.bits import lowest, words
@@ -306,6 +307,7 @@ def _mark(u, rows, masters, marks):  # type: ignore[no-untyped-def]
     return degree(rows, u if u < masters else int(rows.rank[u] * rows.share))
 
 
+@named
 def cdlp(g: Graph, *, max_iter: int = 10) -> DataFrame:
     """Detect communities by label propagation, as LDBC Graphalytics defines it.
 

@@ -49,6 +49,7 @@ from dgraph.engine.columns import Column, Orders
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.kernels import kernel
+from dgraph.keywords import named
 from dgraph.results import VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.rows import rows_of
@@ -281,6 +282,7 @@ def spread(parent, labels, masters):  # type: ignore[no-untyped-def]
         labels[v] = labels[parent[v]]
 
 
+@named
 def connected_components(g: Graph, *, connection: str = "weak") -> DataFrame:
     """Label every vertex with the smallest vertex of its component.
 

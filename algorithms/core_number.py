@@ -51,6 +51,7 @@ from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, check_undirected, run_algorithm
 from dgraph.kernels import kernel
+from dgraph.keywords import named
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, words
 
@@ -250,6 +251,7 @@ def list_neighbours(c, own):  # type: ignore[no-untyped-def]
     return degrees, heads[:total]
 
 
+@named
 def core_number(g: Graph) -> DataFrame:
     """Find the core number of every vertex of an undirected graph.
 

@@ -33,6 +33,7 @@ from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, run_algorithm
+from dgraph.keywords import named
 from dgraph.shard import Shard
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ async def local_clustering_slot(ctx: Context, shard: Shard) -> dict[str, Column]
     return {"clustering": Plain(arcs / np.maximum(pairs, 1))}
 
 
+@named
 def local_clustering(g: Graph) -> DataFrame:
     """Compute the local clustering coefficient of every vertex, as LDBC Graphalytics has it.
 

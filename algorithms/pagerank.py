@@ -66,6 +66,7 @@ from dgraph.engine.parts import from_pieces
 from dgraph.engine.translate import masters_of
 from dgraph.errors import EdgeValueError
 from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.keywords import named
 from dgraph.shard import Shard, Split
 from dgraph.shard.rows import rows_of
 from dgraph.vertices.ids import Ids
@@ -213,6 +214,7 @@ def _to_finish(ctx: Context, shard: Shard, split: Split) -> int:
     return split.heavy.size + sum(copied)
 
 
+@named
 def pagerank(
     g: Graph,
     *,

@@ -61,6 +61,7 @@ from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.errors import OptionError
 from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.keywords import named
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids
@@ -173,6 +174,7 @@ async def search(
     return now.lowest
 
 
+@named
 def sssp(
     g: Graph, source: Any, *, delta: float | None = None, limit: float | None = None
 ) -> DataFrame:
@@ -231,9 +233,7 @@ def sssp(
     check_graph(g)
     sources = as_sources(source, g.id_dtype)
     if len(sources) != 1:
-        raise OptionError(
-            f"sssp searches from one source, got {len(sources)}: call it for each"
-        )
+        raise OptionError(f"source must be one vertex, not {len(sources)}; call sssp for each")
     width = optional_number("delta", delta, above=0)
     farthest = optional_number("limit", limit, 0)
     found: DataFrame = run_algorithm(

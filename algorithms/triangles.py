@@ -24,6 +24,7 @@ from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.graph import Graph, check_undirected, run_algorithm
+from dgraph.keywords import named
 from dgraph.shard import Shard
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ async def triangles_slot(ctx: Context, shard: Shard) -> dict[str, Column]:
     return {"triangles": Plain(opposite)}
 
 
+@named
 def triangles(g: Graph) -> DataFrame:
     """Count the triangles at every vertex of an undirected graph.
 

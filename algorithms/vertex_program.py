@@ -30,9 +30,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dgraph.algorithms._messages import COMBINERS
 from dgraph.algorithms._supersteps import Run, columns_of, vertex_program_slot
-from dgraph.arguments import optional_integer
-from dgraph.errors import OptionError
+from dgraph.arguments import choice, optional_integer
+from dgraph.errors import OptionError, OptionTypeError
 from dgraph.graph import Graph, check_graph, run_algorithm
+from dgraph.keywords import named
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
@@ -151,6 +152,7 @@ class VertexProgram:
         return None
 
 
+@named
 def run_vertex_program(
     g: Graph, program: VertexProgram, *, max_iter: int | None = None
 ) -> DataFrame:
@@ -206,15 +208,14 @@ def run_vertex_program(
 def _check(program: Any) -> None:
     """Refuse a program that declares what is not allowed."""
     if not isinstance(program, VertexProgram):
-        raise OptionError(
-            f"expected a dgraph.VertexProgram, got {type(program).__name__}: derive from it"
+        raise OptionTypeError(
+            f"program must be a dgraph.VertexProgram, not {type(program).__name__}; derive it "
+            "from that"
         )
-    if program.combiner not in COMBINERS:
-        raise OptionError(f"combiner must be one of {COMBINERS}, not {program.combiner!r}")
+    choice("combiner", program.combiner, COMBINERS)
     phases = program.direction
     for direction in (phases,) if isinstance(phases, str) else phases:
-        if direction not in ("out", "in", "both"):
-            raise OptionError(f"direction must be 'out', 'in' or 'both', not {direction!r}")
+        choice("direction", direction, ("out", "in", "both"))
     unknown = [
         name
         for name in (*(program.shared or ()), *(program.columns or ()))
@@ -222,7 +223,8 @@ def _check(program: Any) -> None:
     ]
     if unknown or not program.fields:
         raise OptionError(
-            f"expected fields among {list(program.fields)}, got {unknown[0]!r}"
+            f"shared and columns must name fields among {list(program.fields)}, not "
+            f"{unknown[0]!r}"
             if unknown
-            else "a vertex program needs at least one field: declare it in fields"
+            else "fields must declare at least one field, not none"
         )

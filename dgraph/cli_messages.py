@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from dgraph.errors import DgraphWarning
+from dgraph.errors import DgraphWarning, EmptyWarning
 
 __all__ = ["complain", "notes_to_terminals", "remedy", "say", "warn_in_lines"]
 
@@ -60,7 +60,10 @@ def notes_to_terminals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def warn_in_lines() -> Iterator[None]:
-    """Show dgraph's own warnings as one line each, once, without the place in the code."""
+    """Show dgraph's own warnings as one line each, once, without the place in the code.
+
+    Of files without edges a command speaks itself, once none is left.
+    """
     with warnings.catch_warnings():
         shown = warnings.showwarning
         said: set[str] = set()
@@ -75,7 +78,7 @@ def warn_in_lines() -> Iterator[None]:
         ) -> None:
             if not issubclass(category, DgraphWarning):
                 shown(message, category, filename, lineno, file, line)
-            elif str(message) not in said:
+            elif str(message) not in said and not issubclass(category, EmptyWarning):
                 said.add(str(message))
                 say(str(message))
 

@@ -17,6 +17,7 @@ from dgraph.edges.vertex_inputs import VertexInput, placement_input
 from dgraph.engine.discovery import Given
 from dgraph.graph import Graph
 from dgraph.ingest import check_slots, find_home, ingest
+from dgraph.keywords import named
 from dgraph.placement.frame import Frame
 from dgraph.placement.resolve import resolve, settled
 from dgraph.policies import Policies
@@ -25,6 +26,7 @@ from dgraph.store import GIVEN, open_saved
 __all__ = ["from_edges", "load"]
 
 
+@named
 def from_edges(
     edges: Any,
     source: Hashable = "source",
@@ -148,6 +150,7 @@ def from_edges(
     return graph
 
 
+@named
 def load(
     path: str | PathLike[str],
     *,

@@ -15,12 +15,14 @@ __all__ = [
     "DgraphWarning",
     "EdgeTypeError",
     "EdgeValueError",
+    "EmptyWarning",
     "GraphLostError",
     "IdWarning",
     "JoinTimeoutError",
     "OptionError",
     "OptionTypeError",
     "PrecisionWarning",
+    "RoomWarning",
     "RunAbortedError",
     "RunError",
     "TopologyError",
@@ -110,12 +112,20 @@ class ConfigurationWarning(DgraphWarning):
     """A key of the configuration has no effect, because it is not known."""
 
 
+class EmptyWarning(DgraphWarning):
+    """Files were read that hold nothing: no edge, and no names of columns."""
+
+
 class IdWarning(DgraphWarning):
-    """Ids were read as strings that are written as floats."""
+    """Ids were read as strings, of which most or all are numbers."""
 
 
 class PrecisionWarning(DgraphWarning):
     """Weights are not what was given: float64 does not hold them."""
+
+
+class RoomWarning(DgraphWarning):
+    """What shall be cached does not fit into the room that there is."""
 
 
 class TopologyWarning(DgraphWarning):

@@ -26,6 +26,7 @@ from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.vertex_inputs import VertexInput
 from dgraph.engine.members import find_members
 from dgraph.errors import OptionError
+from dgraph.keywords import named
 from dgraph.policies import Policies
 from dgraph.sketch import Sketch
 from dgraph.vertices.ids import Codes, Ids, IntIds
@@ -36,6 +37,7 @@ __all__ = ["by_slot", "estimate"]
 TOGETHER = 16
 
 
+@named
 def estimate(
     edges_or_counts: Any,
     source: Hashable = "source",

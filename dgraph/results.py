@@ -121,7 +121,7 @@ def _warned(found: tuple[RunRecord, DataFrame]) -> DataFrame:
             f"{record.algorithm} did not meet its tolerance in {rounds} "
             f"round{'s' * (rounds != 1)}: raise max_iter or tol (--max-iter, --tol)",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
     return frame
 

@@ -24,6 +24,7 @@ LINKS = {"dgraph.algorithms": "algorithms", "dgraph.topology": "topology"}
 #: A module imports from its own line and from the lines above, never from those below.
 LAYERS = [
     "command errors kernels",
+    "keywords",
     "config events tables",
     "clients output",
     "topology",
@@ -128,6 +129,19 @@ def test_import_loads_nothing_optional() -> None:
 def test_library_does_not_print(module: str) -> None:
     called = [node.func for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)]
     assert "print" not in [name.id for name in called if isinstance(name, ast.Name)]
+
+
+@pytest.mark.parametrize(
+    "module", sorted(name for name in MODULES if name.startswith("dgraph.exchange."))
+)
+def test_frames_are_never_unpickled(module: str) -> None:
+    words = {node.id for node in ast.walk(TREES[module]) if isinstance(node, ast.Name)}
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.ImportFrom):
+            words |= {*str(node.module).split("."), *(alias.name for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            words |= {part for alias in node.names for part in alias.name.split(".")}
+    assert not words & {"pickle", "cloudpickle", "marshal", "loads", "deserialize", "eval"}
 
 
 def test_files_are_short() -> None:

@@ -20,7 +20,7 @@ import dgraph as dg
 from dgraph.cli import _main
 from dgraph.edges.ldbc import read_properties
 from dgraph.edges.sources import open_edges
-from dgraph.errors import EdgeValueError, OptionError
+from dgraph.errors import EdgeValueError, EmptyWarning, IdWarning, OptionError
 from tests import ldbc
 
 #: The suite's name of each kernel, and ours.
@@ -203,7 +203,10 @@ def test_any_of_its_files_means_the_graph(
 def test_vertices_and_edges_have_one_dtype(tmp_path: Path, client: Client) -> None:
     (tmp_path / "g.v").write_text("# names\n1 property\n2 another\nAnn third\n")
     (tmp_path / "g.e").write_text("1 2\n")
-    with dg.from_edges(tmp_path / "g", client=client) as g:
+    with (
+        pytest.warns(IdWarning, match=r"1 of 4 ids, 'Ann' in line 4 of .*g\.v"),
+        dg.from_edges(tmp_path / "g", client=client) as g,
+    ):
         assert (g.id_dtype, g.num_vertices) == ("str", 3)
     (tmp_path / "g.v").write_text("1\n2\n" + str(2**64 - 1))
     with dg.from_edges(tmp_path / "g", client=client) as g:
@@ -274,7 +277,8 @@ def test_adjacency_lists_of_other_separators_and_faults(tmp_path: Path) -> None:
         pd.DataFrame({"source": [1, 1, 5], "target": [2, 3, 1]}),
     )
     path.write_text("1 2\n\n3 4 x\n")
-    assert dg.read_edges(path).compute()["target"].tolist() == ["2", "4", "x"]
+    with pytest.warns(IdWarning, match="'x' in line 3 of"):
+        assert dg.read_edges(path).compute()["target"].tolist() == ["2", "4", "x"]
     with pytest.raises(EdgeValueError, match="line 3 of"):
         dg.read_edges(path, dtype="int64").compute()
     with pytest.raises(OptionError, match="no columns"):
@@ -282,4 +286,5 @@ def test_adjacency_lists_of_other_separators_and_faults(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="sep must be"):
         dg.read_edges(path, sep="|")
     path.write_text("")
-    assert len(dg.read_edges(path)) == 0
+    with pytest.warns(EmptyWarning, match="holds no edges"):
+        assert len(dg.read_edges(path)) == 0

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dask
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from distributed import Client
 from hypothesis import given
@@ -17,7 +20,7 @@ from hypothesis import strategies as st
 import dgraph as dg
 from dgraph.edges import blocks
 from dgraph.edges.header import find_header
-from dgraph.errors import EdgeValueError, IdWarning
+from dgraph.errors import EdgeValueError, EmptyWarning, IdWarning
 from dgraph.events import History, Note, listening
 from tests.clusters import cluster
 
@@ -132,10 +135,13 @@ def test_a_late_text_is_named_where_it_stands(
     monkeypatch.setattr("dgraph.edges.survey.NEAR", 512)
     lines = [f"{number},{number + 1}" for number in range(100)]
     path = write(tmp_path / "a.csv", *lines[:40], "x,1", *lines[40:], "y,1")
-    assert "'x' in line 41 of" in read(path)[1]
+    with pytest.warns(IdWarning, match="the first 'x' in line 41 of"):
+        assert "'x' in line 41 of" in read(path)[1]
     path = write(tmp_path / "a.csv", *lines, "y,1")
     byte = path.read_text().index("y")
-    assert re.search(f"'y' in .*a.csv, after byte {byte}", read(path)[1])
+    place = f"'y' in .*a.csv, after byte {byte}"
+    with pytest.warns(IdWarning, match=place):
+        assert re.search(place, read(path)[1])
 
 
 def test_files_that_differ_are_told(tmp_path: Path) -> None:
@@ -194,3 +200,115 @@ def test_floats_are_floats_however_a_file_is_cut(
     for at in range(len(rows) + 1):
         some, _ = read(write(tmp_path / "a.csv", *rows[:at], "0,x", *rows[at:]))
         assert ("0", "x") in some
+
+
+@given(
+    numbers=st.lists(st.integers(0, 99), min_size=1, max_size=30),
+    words=st.lists(st.sampled_from(["x", "NA", "4.5", "-"]), min_size=1, max_size=8),
+    padded=st.booleans(),
+    side=st.integers(0, 1),
+    block=st.sampled_from([4, 9, 1000]),
+    data=st.data(),
+)
+def test_words_among_integers_are_told(
+    tmp_path_factory: pytest.TempPathFactory,
+    numbers: list[int],
+    words: list[str],
+    padded: bool,
+    side: int,
+    block: int,
+    data: st.DataObject,
+) -> None:
+    column = data.draw(st.permutations([*map(str, numbers), *words, *["007"] * padded]))
+    path = tmp_path_factory.getbasetemp() / "a.csv"
+    write(path, "a,b", *(f"{word},1" if side == 0 else f"1,{word}" for word in column))
+    with warnings.catch_warnings(record=True) as caught, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "BLOCK", block)
+        warnings.simplefilter("always")
+        found, _ = read(path)
+        read(path, dtype="str")
+    assert [row[side] for row in found] == column
+    told = [str(each.message) for each in caught]
+    if not padded and set(words) == {"4.5"}:
+        assert len(told) == 1
+        assert "holds floats" in told[0]
+    elif padded or len(words) >= len(numbers):
+        assert told == []
+    else:
+        first = next(at for at, word in enumerate(column) if word in words)
+        place = f"{column[first]!r} in line {first + 2} of "
+        counted = f"column {'ab'[side]!r} holds integers but for {len(words)} of {len(column)} "
+        assert len(told) == 1
+        assert counted in told[0]
+        assert place in told[0]
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "twice"),
+    [
+        ("a,a", None, "a"),
+        ("source,x,source,target", None, "source"),
+        ("a,b,b", None, "b"),
+        ("a,b,w,w", None, "w"),
+        ("a,b,c,a", ["b", "a"], "a"),
+        ("a,b,c,a", ["b", "c"], None),
+        ("a,b,c,a", [0, 3], None),
+        ("a,b,c,d,d", [0, 1], None),
+        (",,c", None, None),
+    ],
+)
+def test_names_that_occur_twice_do_not_choose_a_column(
+    tmp_path: Path, header: str, columns: list[Any] | None, twice: str | None
+) -> None:
+    row = ",".join(map(str, range(1, 2 + header.count(","))))
+    path = write(tmp_path / "a.csv", header, row)
+    if twice is None:
+        assert len(read(path, columns=columns)[0]) == 1
+        return
+    with pytest.raises(EdgeValueError, match=rf"a\.csv has more than one column {twice!r}"):
+        read(path, columns=columns)
+
+
+def test_weights_that_nobody_wants_may_have_one_name(tmp_path: Path, client: Client) -> None:
+    path = write(tmp_path / "a.csv", "a,b,w,w", "1,2,0.5,1")
+    with dg.from_edges(path, client=client) as graph:
+        assert graph.num_edges == 1
+    with pytest.raises(EdgeValueError, match="more than one column 'w'"):
+        dg.from_edges(path, weight="w", client=client)
+
+
+def test_parquet_with_two_columns_of_one_name_says_so(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(EdgeValueError, match=r"a\.parquet has more than one column 'a'"):
+        dg.read_edges(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.el", "a.mtx", "a.gr", "a.adjlist"])
+def test_files_that_hold_nothing_are_told(tmp_path: Path, client: Client, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("")
+    with pytest.warns(EmptyWarning, match="holds no edges"):
+        assert len(dg.read_edges(path).compute(scheduler="sync")) == 0
+    with (
+        pytest.warns(EmptyWarning, match="holds no edges"),
+        dg.from_edges(path, client=client) as graph,
+    ):
+        assert graph.num_vertices == 0
+
+
+def test_files_of_no_edges_beside_others_and_bare_headers_are_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("")
+    write(tmp_path / "b.csv", "source,target")
+    assert dg.read_edges(tmp_path).compute(scheduler="sync").columns.tolist() == [
+        "source",
+        "target",
+    ]
+    assert len(dg.read_edges(tmp_path / "b.csv").compute(scheduler="sync")) == 0
+
+
+def test_keys_change_when_a_file_does(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "1,2")
+    before = dg.read_edges(path).__dask_graph__().keys()
+    write(path, "1,2", "3,4")
+    assert not before & dg.read_edges(path).__dask_graph__().keys()

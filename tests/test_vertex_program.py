@@ -315,10 +315,10 @@ class Wrong(Components):
 @pytest.mark.parametrize(
     ("program", "says"),
     [
-        (object(), "VertexProgram, got object"),
-        (Wrong(combiner="mean"), "combiner must be one of"),
+        (object(), "VertexProgram, not object"),
+        (Wrong(combiner="mean"), "combiner must be 'min', "),
         (Wrong(direction="up"), "direction must be"),
-        (Wrong(shared=["size"]), "got 'size'"),
+        (Wrong(shared=["size"]), "not 'size'"),
         (Wrong(fields={}), "at least one field"),
         (Wrong(compute_scatter=lambda *_: [1, 2, 3]), r"compute_scatter returned int64 of"),
         (Wrong(compute_reduce=lambda *_: {"size": 1}), r"compute_reduce returned 'size'"),

@@ -18,7 +18,7 @@ from dgraph.edges.preamble import Matrix, read_dimacs, read_matrix_market
 from dgraph.edges.scan import WHITESPACE, fields_of
 from dgraph.errors import EdgeValueError, OptionError
 
-__all__ = ["Columns", "Layout", "find_layout"]
+__all__ = ["Columns", "Layout", "check_names", "find_layout"]
 
 Columns = Sequence[int | str | None]
 
@@ -260,6 +260,31 @@ def _position(column: int | str, names: tuple[str, ...], file: File) -> int:
     return integer("a column without a name", column, 0)
 
 
+def check_names(file: File, layout: Layout, columns: Columns | None, weighted: bool) -> None:
+    """Raise if another column has the same name as one that is read.
+
+    Parameters
+    ----------
+    file : File
+    layout : Layout
+        Of the file.
+    columns : sequence or None
+        What the user says of columns: what is chosen by its position may have any name.
+    weighted : bool
+        Whether weights are read.
+    """
+    chosen = [*(columns or ()), None, None, None]
+    for at, column in zip(layout.columns[: 2 + weighted], chosen, strict=False):
+        if isinstance(column, int) or not 0 <= at < len(layout.names):
+            continue
+        name = layout.names[at]
+        if name and layout.names.count(name) > 1:
+            raise EdgeValueError(
+                f"{file.path} has more than one column {name!r}, expected names that differ: "
+                "rename one, or give positions, read_edges(..., columns=[0, 1])"
+            )
+
+
 def _text(field: bytes, file: File) -> str:
     try:
         return field.decode()
@@ -276,4 +301,6 @@ def _matrix_market(matrix: Matrix, begin: int) -> Layout:
 def _dimacs(lines: list[bytes]) -> Layout:
     """Lay out ``a source target weight``; lines that start with c or p are no arcs."""
     comments = (ord("c"), ord("p"))
-    return Layout(0, WHITESPACE, (1, 2, 3), (4, 4), comments, matrix=read_dimacs(lines))
+    return Layout(
+        0, WHITESPACE, (1, 2, 3), (4, 4), comments, matrix=read_dimacs(lines), empty=not lines
+    )

@@ -64,7 +64,12 @@ def _read_parts(
     except (pa.ArrowException, OSError):
         for file in files:  # which of them is it?
             with _named(file), file.open() as stream:
-                pq.read_metadata(stream)
+                names = pq.read_schema(stream).names
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise EdgeValueError(
+                    f"{file.path} has more than one column {twice[0]!r}, expected names that "
+                    "differ: rename one"
+                ) from None
         raise
     return frame
 

@@ -9,10 +9,12 @@ import dask.dataframe as dd
 
 from dgraph.edges.files import Path
 from dgraph.edges.sources import open_edges, remember
+from dgraph.keywords import named
 
 __all__ = ["read_edges"]
 
 
+@named
 def read_edges(
     path: Path | Iterable[Path],
     *,
@@ -65,13 +67,17 @@ def read_edges(
         If there is no such file.
     EdgeValueError
         If a line has too few or too many fields, or an id is an integer beyond 64 bits; names
-        file and line.
+        file and line. If the header calls another column as it calls one that is read, and
+        `columns` does not give its position.
 
     Warns
     -----
     IdWarning
-        If all ids of a text column are numbers, and some of them decimal: they are strings,
-        which ``dtype="str"`` says as well.
+        If all ids of a text column are numbers, and some of them decimal, or if most are
+        integers, none with leading zeros, and some are words: all are strings, which
+        ``dtype="str"`` says as well.
+    EmptyWarning
+        If a text file, or all of them, hold neither an edge nor names of columns.
 
     Notes
     -----

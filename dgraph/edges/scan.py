@@ -270,7 +270,8 @@ def tally(
     integer or 0; where the first integer stands that is too large, -1 for nowhere; where the
     first field stands that is no canonical integer, and its length; whether a field is neither
     a canonical integer nor a decimal number; until then, where the first decimal number stands,
-    and its length, 0 for none. `high` holds the largest integer or 0.
+    and its length, 0 for none; whether a field is an integer that is written otherwise, as 007.
+    `high` holds the largest integer or 0.
     """
     for row in range(rows):
         length = sizes[row, role] >> 2
@@ -285,6 +286,7 @@ def tally(
             if seen[1] == 0:
                 seen[4], seen[5] = starts[row, role], length
             seen[1] += 1
+            seen[9] |= form == LOOSE
             if seen[6] == 0:
                 if form == LOOSE or not _is_decimal(buffer, starts[row, role], length):
                     seen[6] = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,14 +15,14 @@ from dgraph.edges import adjacency, ldbc
 from dgraph.edges.blocks import Block
 from dgraph.edges.dtypes import wanted_dtypes
 from dgraph.edges.files import File, Path, find_files
-from dgraph.edges.layout import Columns, Layout, find_layout
+from dgraph.edges.layout import Columns, Layout, check_names, find_layout
 from dgraph.edges.matrices import parse_matrix, read_npz, shape_of_npz, symmetry_of
 from dgraph.edges.metis import read_header, read_metis
 from dgraph.edges.parquet import open_parquet
 from dgraph.edges.run import attempt, run_all
 from dgraph.edges.survey import IdPlan, describe
 from dgraph.edges.text import TextFile, empty, parse, plan_of, survey_all
-from dgraph.errors import EdgeValueError, OptionError
+from dgraph.errors import EdgeValueError, EmptyWarning, OptionError
 from dgraph.events import Note, notify
 
 __all__ = ["EdgeSource", "Files", "open_edges", "remember", "source_of"]
@@ -126,6 +127,8 @@ def open_edges(
     if kind == "text":
         chosen = names if named else columns
         layouts = _layouts(files, partial(find_layout, sep=sep, header=header, columns=chosen))
+        for file, layout in zip(files, layouts, strict=True):
+            check_names(file, layout, chosen, weighted)
         found = _open_text(files, layouts, wanted, half, weighted)
         properties = ldbc.properties_of(files)
         return replace(found, directed=properties.directed) if properties else found
@@ -180,6 +183,8 @@ def _open_text(
     has_weight = weighted and filled[0].weighted
     texts = [TextFile.of(*each, weighted) for each in zip(files, layouts, strict=True)]
     declared = ldbc.vertex_texts(files)
+    if not declared and all(layout.empty and not layout.names for layout in layouts):
+        _warn_of_nothing(files)
     texts, declared, plan, ids = _plan(texts, declared, wanted)
     readers = [reader for text in texts for reader in _readers(text, plan, has_weight, half)]
     matrices = [layout.matrix for layout in layouts]
@@ -194,6 +199,18 @@ def _open_text(
     frame = _frame(readers, empty(plan, has_weight))
     names = _names(filled[0], has_weight)
     return EdgeSource(frame, vertices, readers=readers, chosen=chosen, names=names)
+
+
+def _warn_of_nothing(files: Sequence[File]) -> None:
+    """Warn that no line of any file holds anything, so that a graph of them is empty."""
+    first, *others = (file.path for file in files)
+    told = f"the {len(files)} files from {first} on hold" if others else f"{first} holds"
+    warnings.warn(
+        f"{told} no edges, and no names of columns: expected lines of two ids; is it the right "
+        "path?",
+        EmptyWarning,
+        stacklevel=2,
+    )
 
 
 def _names(layout: Layout, has_weight: bool) -> tuple[str, ...]:
@@ -243,6 +260,8 @@ def _vertices(
 def _open_adjacency(
     files: Sequence[File], sep: str | None, wanted: Mapping[str, str], half: bool
 ) -> EdgeSource:
+    if not any(file.head(1) for file in files):
+        _warn_of_nothing(files)
     texts = [adjacency.AdjacencyFile.of(file, sep).text() for file in files]
     texts, _, plan, ids = _plan(texts, [], wanted)
     blocks = [block for text in texts for block in text.blocks]

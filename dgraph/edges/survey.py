@@ -6,7 +6,8 @@ before the first is parsed. The survey costs about as much as reading the bytes.
 A column of numbers of which some are decimal (1, 2.0) is rather one of floats, which are no
 ids: the 2.0 that a program made of 2, for want of an integer that can be missing, is another
 vertex, and the user is warned. With one word in the column, anywhere, they are names, such as
-versions.
+versions; where most are integers and few are words, the words may be faults, and the user is
+warned of the first. Integers that are padded with zeros are names beyond doubt.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Survey:
     Parameters
     ----------
     rows : int
+    names : tuple of str
+        What the columns are called.
     integers : bool
         Whether every id is written as Python writes an integer.
     low, high : int
@@ -66,6 +69,13 @@ class Survey:
         Whether there is a source, and a target, that is neither such an integer nor decimal.
     decimals : tuple of str
         The first source, and target, that is decimal; empty if there is none before a word.
+    others : tuple of int
+        Sources, and targets, that are not written as integers.
+    padded : tuple of bool
+        Whether there is a source, and a target, such as 007.
+    firsts : tuple of str
+        The first source, and target, that is not written as an integer, and its place; empty
+        if there is none.
     too_large : str
         Names an integer that no integer dtype holds, and its place; empty if there is none.
     open_quote : bool
@@ -75,6 +85,7 @@ class Survey:
     """
 
     rows: int = 0
+    names: tuple[str, str] = ("source", "target")
     integers: bool = True
     low: int = 0
     high: int = 0
@@ -82,6 +93,9 @@ class Survey:
     text: str = ""
     words: tuple[bool, bool] = (False, False)
     decimals: tuple[str, str] = ("", "")
+    others: tuple[int, int] = (0, 0)
+    padded: tuple[bool, bool] = (False, False)
+    firsts: tuple[str, str] = ("", "")
     too_large: str = ""
     open_quote: bool = False
     wrong: str = ""
@@ -91,7 +105,7 @@ def survey(block: Block) -> Survey:
     """Look at all ids of a block."""
     scanner = Scanner(block, integers=True)
     found = Survey()
-    seen = np.array([[0, 0, 0, -1, -1, 0, 0, 0, 0]] * 2)
+    seen = np.array([[0, 0, 0, -1, -1, 0, 0, 0, 0, 0]] * 2)
     high = np.zeros((2, 1), np.uint64)
     try:
         for rows, clean in scanner.batches():
@@ -124,27 +138,30 @@ def _add(
         digits = re.match(rb"[+-]?\d+", bytes(scanner.buffer[where : where + 1000]))
         assert digits is not None
         found.too_large = f"{digits.group().decode()} in {scanner.place(where)}"
+    firsts, decimals = seen[:, 4:6].tolist(), seen[:, 7:9].tolist()
     if not found.integers:
-        firsts = [(int(side[4]), int(side[5])) for side in seen if side[4] >= 0]
-        found.text = _shown(*min(firsts), scanner)
+        found.text = _shown(min(first for first in firsts if first[1]), scanner)
+    found.others = int(others[0]), int(others[1])
     found.words = bool(seen[0, 6]), bool(seen[1, 6])
-    first, second = (_decimal(side, seen[side], scanner) for side in (0, 1))
-    found.decimals = first, second
+    found.padded = bool(seen[0, 9]), bool(seen[1, 9])
+    found.firsts = _shown(firsts[0], scanner), _shown(firsts[1], scanner)
+    found.decimals = _shown(decimals[0], scanner), _shown(decimals[1], scanner)
+    layout = scanner.block.layout
+    first, second = (
+        layout.names[at] if at < len(layout.names) else name
+        for at, name in zip(layout.columns, found.names, strict=False)
+    )
+    found.names = first, second
 
 
-def _decimal(side: int, seen: NDArray[np.int64], scanner: Scanner) -> str:
-    """Name the column, and its first decimal number; return nothing if it has none."""
-    where, length = int(seen[7]), int(seen[8])
+def _shown(span: Sequence[int], scanner: Scanner) -> str:
+    """Show a field of a block, and where it stands; its line, if that is cheap to find.
+
+    A span is where it starts, and its length; if that is 0 there is none, and nothing is shown.
+    """
+    start, length = span
     if not length:
         return ""
-    layout = scanner.block.layout
-    at = layout.columns[side]
-    name = layout.names[at] if at < len(layout.names) else ("source", "target")[side]
-    return f"column {name!r} holds floats, such as {_shown(where, length, scanner)}"
-
-
-def _shown(start: int, length: int, scanner: Scanner) -> str:
-    """Show a field of a block, and where it stands; its line, if that is cheap to find."""
     field = bytes(scanner.buffer[start : start + min(length, 40)]).decode("utf-8", "replace")
     if scanner.origin + start > NEAR:
         return f"{field!r} in {scanner.block.file.path}, after byte {scanner.origin + start}"
@@ -182,7 +199,8 @@ def decide(surveys: Sequence[Survey], given: Container[str] = ()) -> IdPlan:
     Warns
     -----
     IdWarning
-        If a column holds nothing but numbers, and some are decimal.
+        If a column holds nothing but numbers, and some are decimal; if most that it holds are
+        integers, none of them padded with zeros.
 
     Examples
     --------
@@ -191,7 +209,10 @@ def decide(surveys: Sequence[Survey], given: Container[str] = ()) -> IdPlan:
     >>> decide([Survey(high=7), Survey(integers=False)]).source
     'str'
     """
-    _warn_of_decimals(surveys, given)
+    for side, name in enumerate(("source", "target")):
+        if name not in given and (doubt := _doubt(surveys, side)):
+            warnings.warn(doubt, IdWarning, stacklevel=2)
+            break
     if not all(each.integers for each in surveys):
         return IdPlan("str", "str")
     too_large = next((each.too_large for each in surveys if each.too_large), "")
@@ -210,15 +231,28 @@ def decide(surveys: Sequence[Survey], given: Container[str] = ()) -> IdPlan:
     return IdPlan(source, target)
 
 
-def _warn_of_decimals(surveys: Sequence[Survey], given: Container[str]) -> None:
-    """Warn if all ids of a column are numbers, and some are decimal."""
-    for side, name in enumerate(("source", "target")):
-        decimal = next((each.decimals[side] for each in surveys if each.decimals[side]), "")
-        if decimal and name not in given and not any(each.words[side] for each in surveys):
-            warnings.warn(
-                f"{decimal}, so that all ids are read as strings, 2 and 2.0 as two vertices: "
-                'write them as integers, or pass dtype="str" (--dtype str) if they are names',
-                IdWarning,
-                stacklevel=3,
-            )
-            return
+def _doubt(surveys: Sequence[Survey], side: int) -> str:
+    """Say why the ids of a column may be integers, though they are read as strings.
+
+    >>> doubt = _doubt([Survey(9, others=(1, 0), firsts=("'x' in line 7 of a.csv", ""))], 0)
+    >>> doubt.partition(", so")[0]
+    "column 'source' holds integers but for 1 of 9 ids, 'x' in line 7 of a.csv"
+    """
+    name = next((each.names[side] for each in surveys), "")
+    decimal = next((each.decimals[side] for each in surveys if each.decimals[side]), "")
+    if decimal and not any(each.words[side] for each in surveys):
+        return (
+            f"column {name!r} holds floats, such as {decimal}, so that all ids are read as "
+            'strings, 2 and 2.0 as two vertices: write them as integers, or pass dtype="str" '
+            "(--dtype str) if they are names"
+        )
+    others = sum(each.others[side] for each in surveys)
+    rows = sum(each.rows - each.missing[side] for each in surveys)
+    if not 0 < 2 * others < rows or any(each.padded[side] for each in surveys):
+        return ""
+    first = next(each.firsts[side] for each in surveys if each.firsts[side])
+    return (
+        f"column {name!r} holds integers but for {others} of {rows} ids, "
+        f"{'the first ' * (others > 1)}{first}, so that all ids are read as strings: correct "
+        'what is wrong, or pass dtype="str" (--dtype str) if they are names'
+    )

@@ -130,8 +130,8 @@ def plan_cache(
     heat_t, heat_f = np.asarray(topology, np.int64), np.asarray(features, np.int64)
     if not heat_t.shape == heat_f.shape == np.shape(neighbours):
         raise OptionError(
-            "expected topology, features and neighbours of the same vertices, got arrays of "
-            f"shapes {heat_t.shape}, {heat_f.shape} and {np.shape(neighbours)}"
+            "topology, features and neighbours must be of the same vertices, not of shapes "
+            f"{heat_t.shape}, {heat_f.shape} and {np.shape(neighbours)}"
         )
     by_t, by_f = hottest(heat_t), hottest(heat_f)
     # whole hundredths, so that no sum of them is off by a bit

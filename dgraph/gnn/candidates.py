@@ -101,8 +101,8 @@ def settle(
     choice("policy", policy, POLICIES)
     if len(room) != len(heat) or size.size != heat.shape[1]:
         raise OptionError(
-            f"expected a size for each of {heat.shape[1]} vertices and room for each of "
-            f"{len(heat)} devices, got {size.size} and {len(room)}"
+            f"size must be given of {heat.shape[1]} vertices and room of {len(heat)} devices, "
+            f"not of {size.size} and {len(room)}"
         )
     where = np.full(heat.shape[1], -1, np.int32)
     _settle(heat, queue, size, room.astype(np.int64), policy == "local", where)

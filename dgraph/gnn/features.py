@@ -112,14 +112,14 @@ of shape (1,); return them in the sequence of the vertices
         later = hasattr(features, "dask")
         came = f"a Dask {type(features).__name__}; compute it first"
         raise OptionTypeError(
-            "expected features as a pandas DataFrame indexed by vertex, or a function of an "
-            f"array of vertices, got {came if later else type(features).__name__}"
+            "features must be a pandas DataFrame indexed by vertex, or a function of an array "
+            f"of vertices, not {came if later else type(features).__name__}"
         )
     index = features.index
     if not index.is_unique:
         twice = index.tolist()[int(np.argmax(index.duplicated()))]
         raise OptionError(
-            f"expected features with one row for a vertex, got two of {twice!r}; drop one"
+            f"features must have one row for a vertex, not two of {twice!r}; drop one"
         )
     values = _checked(features.to_numpy(), index)
 

@@ -143,15 +143,16 @@ def _check(batches: Any) -> None:
     >>> _check([[1, 2], [3]])
     Traceback (most recent call last):
         ...
-    dgraph.errors.OptionError: expected for each device a list of batches, each a list of \
-vertices, such as [[[1, 2], [3]], [[4]]], got list; Tablets.batches makes them
+    dgraph.errors.OptionError: batches must be for each device a list of batches, each a list \
+of vertices, such as [[[1, 2], [3]], [[4]]], not list; Tablets.batches makes them
     """
     if not (_is_list(batches) and len(batches)) or not all(
         _is_list(some) and all(map(_is_list, some)) for some in batches
     ):
         raise OptionError(
-            "expected for each device a list of batches, each a list of vertices, such as "
-            f"[[[1, 2], [3]], [[4]]], got {type(batches).__name__}; Tablets.batches makes them"
+            "batches must be for each device a list of batches, each a list of vertices, such "
+            f"as [[[1, 2], [3]], [[4]]], not {type(batches).__name__}; Tablets.batches makes "
+            "them"
         )
 
 

@@ -186,13 +186,13 @@ def fit(cliques: Cliques, devices: int) -> None:
     >>> fit([[0, 1]], 3)
     Traceback (most recent call last):
         ...
-    dgraph.errors.OptionError: expected cliques of 3 devices, for which there are counts, got \
-2; use those with which the tablets were made
+    dgraph.errors.OptionError: cliques must be of the 3 devices for which there are counts, \
+not of 2; use those with which the tablets were made
     """
     if (named := sum(map(len, as_cliques(cliques)))) != devices:
         raise OptionError(
-            f"expected cliques of {devices} devices, for which there are counts, got {named}; "
-            "use those with which the tablets were made"
+            f"cliques must be of the {devices} devices for which there are counts, not of "
+            f"{named}; use those with which the tablets were made"
         )
 
 

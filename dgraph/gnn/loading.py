@@ -109,7 +109,7 @@ class NeighborLoader:
         check_graph(g)
         if home_of(g).client.asynchronous:
             raise OptionError(
-                "expected a graph of a client that waits, got an asynchronous one; await "
+                "g must be a graph of a client that waits, not of an asynchronous one; await "
                 "sample_neighbors instead"
             )
         self.epoch = 0

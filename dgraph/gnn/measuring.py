@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.arguments import choice, integer
-from dgraph.errors import OptionError
-from dgraph.gnn.cache import feature_bytes
+from dgraph.errors import OptionError, RoomWarning
+from dgraph.gnn.cache import feature_bytes, row_bytes
 from dgraph.gnn.hotness import LINE, Hotness, presample
 from dgraph.gnn.layouts import LAYOUTS, Held, Room, fit, lay_out
 from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS, as_fanouts
@@ -224,6 +225,11 @@ def compare(
         read from the host; relative: of those without a cache, of the same batches; busiest:
         most that one device reads from there. Not a number where a layout does not fit.
 
+    Warns
+    -----
+    RoomWarning
+        If "topo_gpu" does not fit; says how much it needs.
+
     Examples
     --------
     >>> import dgraph as dg
@@ -241,11 +247,21 @@ def compare(
     room = Room(integer("budget", budget, 0), integer("dimension", dimension, 1), alpha, policy)
     if home_of(g).client.asynchronous:
         raise OptionError(
-            "expected a client that waits, got an asynchronous one; use presample"
+            "g must be a graph of a client that waits, not of an asynchronous one; await "
+            "presample instead"
         )
     groups = as_cliques(g.topology if cliques is None else cliques)
     trial = Trial(g, training, groups, placement, as_fanouts(fanouts), batch_size, seed)
-    return pd.DataFrame([measured(name, trial, room) for name in layouts])
+    rows = [measured(name, trial, room) for name in layouts]
+    for name in (row["layout"] for row in rows if np.isnan(row["hit_rate"])):
+        needed = int(row_bytes(trial.epoch("cliques", 0).neighbours).sum())
+        warnings.warn(
+            f"layout {name!r} does not fit and has no figures: all rows take {needed:,} bytes "
+            f"on every device, more than budget={room.budget}; raise it, or leave that out",
+            RoomWarning,
+            stacklevel=2,
+        )
+    return pd.DataFrame(rows)
 
 
 def measured(name: str, trial: Trial, room: Room) -> dict[str, Any]:

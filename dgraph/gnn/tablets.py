@@ -159,8 +159,8 @@ def as_cliques(cliques: Topology | Sequence[Sequence[int]]) -> tuple[tuple[int, 
     every = sorted(device for group in groups for device in group)
     if not all(groups) or not every or every != list(range(len(every))):
         raise OptionError(
-            "expected cliques that name each device from 0 on once, such as [[0, 1], [2, 3]], "
-            f"got {[list(group) for group in groups]!r}"
+            "cliques must name each device from 0 on once, such as [[0, 1], [2, 3]], not "
+            f"{[list(group) for group in groups]!r}"
         )
     return groups
 

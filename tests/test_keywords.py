@@ -1,0 +1,81 @@
+"""Keywords that a function does not have are refused in one sentence."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dgraph as dg
+from dgraph.errors import DgraphError
+from dgraph.keywords import named
+
+CALLS = [
+    "bfs", "sssp", "connected_components", "pagerank", "betweenness_centrality", "cdlp",
+    "local_clustering", "triangles", "core_number", "run_vertex_program", "from_edges", "load",
+    "read_edges", "estimate",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_all_calls_of_users_refuse_what_they_do_not_have(name: str) -> None:
+    call = getattr(dg, name)
+    required = [
+        one.name
+        for one in inspect.signature(call).parameters.values()
+        if one.default is inspect.Parameter.empty
+    ]
+    arguments: dict[str, Any] = dict.fromkeys(required)
+    with pytest.raises(DgraphError, match=f"{name} must be .*not (with )?'wieght'") as caught:
+        call(**arguments, wieght=1)
+    assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "meant"),
+    [
+        ("pagerank", "damping", "alpha"),
+        ("pagerank", "max_iterations", "max_iter"),
+        ("bfs", "root", "source"),
+        ("bfs", "cutoff", "depth_limit"),
+        ("sssp", "cutoff", "limit"),
+        ("from_edges", "direct", "directed"),
+        ("from_edges", "weights", "weight"),
+        ("betweenness_centrality", "weights", "weighted"),
+        ("read_edges", "usecols", "columns"),
+    ],
+)
+def test_what_was_meant_is_named(name: str, wrong: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=f"; did you mean '{meant}'\\?$"):
+        getattr(dg, name)(np.array([[1, 2]]), **{wrong: 2})
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_signatures_and_names_are_true(name: str) -> None:
+    call = getattr(dg, name)
+    assert call.__name__ == name
+    assert call.__wrapped__.__code__.co_name == name
+    assert inspect.signature(call) == inspect.signature(call.__wrapped__)
+    assert "Parameters" in (call.__doc__ or "")
+
+
+@given(
+    known=st.lists(st.sampled_from("abcdef"), unique=True, max_size=3),
+    given=st.dictionaries(st.sampled_from("abcdef"), st.integers(), max_size=3),
+)
+def test_a_call_does_what_it_did_or_names_an_unknown_keyword(
+    known: list[str], given: dict[str, int]
+) -> None:
+    space: dict[str, Any] = {}
+    parameters = "".join(f", {name}=0" for name in known)
+    exec(f"def some(g{parameters}): return [{', '.join(known)}]", space)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        with pytest.raises(TypeError, match=f"not (with )?'{unknown[0]}'"):
+            named(space["some"])(None, **given)
+    else:
+        assert named(space["some"])(None, **given) == [given.get(name, 0) for name in known]
