@@ -121,7 +121,7 @@ async def bfs_slot(
             turns = share * ALPHA > now.unexplored  # what follows is bottom-up
             work = sent if turns else edges
             unheard -= sent
-            ahead = 0 if turns else int(expected(share, unheard, now.unexplored))
+            ahead = 0 if turns else int(expected(edges, unheard, ctx.slots))
             met = await ctx.reduce(shard, *found, vote, work, "min", ahead)
             awake, edges, pushed = ctx.vote.tolist()
             now = Progress(depth, awake, edges, now.unexplored - pushed)
@@ -175,17 +175,20 @@ def _begin(ctx: Context, shard: Shard, reachable: int) -> Search:
     return s
 
 
-def expected(edges: Any, proxies: Any, unexplored: int) -> Any:
-    """Return about how many of so many proxies are found along some of the unexplored edges.
+def expected(edges: Any, proxies: Any, slots: int) -> Any:
+    """Return about how many proxies are found along the edges of what one slot has found.
 
-    A part of the edges as large; where degrees are even it is more.
+    These vertices, and their edges, lie on all slots, each with about as many proxies. Of t
+    tosses at N vertices of all degrees N t / (N + t) differ, as where messages meet
+    (:mod:`dgraph.exchange.routing.choice`).
 
     Examples
     --------
-    >>> expected(np.array([200, 900]), 1000, 400)
-    array([ 500, 1000])
+    >>> expected(np.array([0, 1000, 9000]), 1000, 2)
+    array([   0,  666, 1636])
     """
-    return proxies * np.minimum(edges, unexplored) // max(unexplored, 1)
+    found = proxies * (edges / np.maximum(proxies + edges / slots, 1))
+    return np.asarray(found, np.float64).astype(np.int64)
 
 
 def _reachable(shard: Shard) -> int:

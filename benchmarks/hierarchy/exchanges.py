@@ -104,7 +104,7 @@ def bfs(world: World, source: int) -> Iterator[Exchange]:
             unheard -= sent
             share = following * world.slots
             ahead = np.where(
-                share * ALPHA > unexplored, 0, expected(share, unheard, unexplored)
+                share * ALPHA > unexplored, 0, expected(following, unheard, world.slots)
             )
             yield Reduce(places, vertices, width, ahead=int(np.maximum(sent, ahead).sum()))
             awake, edges = mine + places.size, int(following.sum())
