@@ -128,7 +128,10 @@ def _draw_all(tables: Sequence[Table], folder: Path) -> list[Path]:
         figure.suptitle(table.title, fontsize=10)
         labels = dict(zip(*reversed(every[0].get_legend_handles_labels()), strict=True))
         if set(labels) - {""}:
-            figure.legend(labels.values(), labels, fontsize=7, loc="outside right upper")
+            figure.legend(
+                labels.values(), labels, title=panels[0][1].by, title_fontsize=7, fontsize=7,
+                loc="outside right upper",
+            )  # fmt: skip
         found.append(folder / f"{table.name}.png")
         figure.savefig(found[-1], dpi=120)
     return found
