@@ -124,9 +124,9 @@ def test_a_frame_is_obeyed_in_any_sequence(some: Vertices, slots: int, random: A
 @pytest.mark.parametrize(
     ("ids", "slots", "message"),
     [
-        (["a", "b"], [0, 2], "from 0 to 1, .* vertex 'b' slot 2"),
-        (["a", "b"], [-1, 0], "vertex 'a' slot -1"),
-        (["a", "b", "a"], [0, 1, 0], "once .* vertex 'a' stands in 2 rows"),
+        (["a", "b"], [0, 2], "from 0 to 1, not 2 as for vertex 'b'"),
+        (["a", "b"], [-1, 0], "not -1 as for vertex 'a'"),
+        (["a", "b", "a"], [0, 1, 0], "once .* not in 2 rows as vertex 'a'"),
         (["b", "x"], [0, 1], "every vertex .* vertex 'a' is missing"),
         ([], [], "vertex 'a' is missing"),
     ],
@@ -159,7 +159,7 @@ def test_resolve_takes_names_objects_and_frames() -> None:
     "wrong", ["random", "", None, 3, Degree, pd.DataFrame({"vertex": [1]})]
 )
 def test_resolve_lists_what_is_allowed(wrong: Any) -> None:
-    with pytest.raises(ValueError, match="expected placement to be one of 'degree', 'hash'"):
+    with pytest.raises(ValueError, match="placement must be one of 'degree', 'hash'"):
         resolve(wrong)
 
 

@@ -51,8 +51,8 @@ class _Layout(NamedTuple):
             return cls(resolve(entry), Rhizomes(None))
         if unknown := [name for name in entry if name not in ("placement", *_OPTIONS)]:
             raise OptionError(
-                f"expected a placement as a mapping to have the options placement, "
-                f"{', '.join(_OPTIONS)}, got {unknown[0]!r}"[:200]
+                f"the options of a placement must be among placement, {', '.join(_OPTIONS)}, "
+                f"not {unknown[0]!r}"[:200]
             )
         options = {_OPTIONS[name]: value for name, value in entry.items() if name in _OPTIONS}
         strategy = resolve(entry.get("placement", "degree"))

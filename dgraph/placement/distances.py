@@ -52,8 +52,8 @@ def grid_distances(
     units = [unit_costs(topology) if some is None else some for some in (vertical, horizontal)]
     if any(len(some) != topology.height + 1 for some in units):
         raise OptionError(
-            f"expected {topology.height + 1} units in each direction, one for each level, got "
-            f"{[len(some) for some in units]}; add the missing ones"
+            f"vertical and horizontal must be {topology.height + 1} numbers each, one for each "
+            f"level of the topology, not {len(units[0])} and {len(units[1])}"
         )
     place = coordinates(topology).astype(np.float64)
     apart = np.abs(place[:, :, :, None] - place[:, :, None, :])

@@ -62,8 +62,8 @@ def _check_range(
     if wrong.size:
         first = wrong[0]
         raise OptionError(
-            f"expected slots from 0 to {slots - 1}, the placement gives vertex "
-            f"{block.ids[int(place[first])]!r} slot {given[first]}; correct its row"
+            f"the slots of the placement must be from 0 to {slots - 1}, not {given[first]} as "
+            f"for vertex {block.ids[int(place[first])]!r}: correct its row"
         )
 
 
@@ -72,8 +72,8 @@ def _check_once(block: VertexBlock, place: NDArray[np.int64]) -> None:
     if rows.max(initial=0) > 1:
         twice = int(np.flatnonzero(rows > 1)[0])
         raise OptionError(
-            f"expected every vertex once in the placement, vertex {block.ids[twice]!r} "
-            f"stands in {rows[twice]} rows; drop all but one"
+            f"every vertex must stand once in the placement, not in {rows[twice]} rows as "
+            f"vertex {block.ids[twice]!r}: drop all but one"
         )
 
 
@@ -81,6 +81,6 @@ def _check_all(block: VertexBlock, owner: NDArray[np.int32]) -> None:
     absent = np.flatnonzero(owner < 0)
     if absent.size:
         raise OptionError(
-            f"expected every vertex in the placement, vertex {block.ids[int(absent[0])]!r} is "
-            "missing; add a row with its slot"
+            "every vertex must stand in the placement, but vertex "
+            f"{block.ids[int(absent[0])]!r} is missing: add a row with its slot"
         )

@@ -64,8 +64,8 @@ def resolve(placement: Any) -> Strategy | EdgeStrategy:
     names = ", ".join(map(repr, NAMED))
     got = repr(placement) if isinstance(placement, str) else f"a {type(placement).__name__}"
     raise OptionError(
-        f"expected placement to be one of {names}, an object of dgraph.placement or a frame of "
-        f"two columns (vertex, slot), got {got}"
+        f"placement must be one of {names}, an object of dgraph.placement or a frame of two "
+        f"columns (vertex, slot), not {got}"
     )
 
 
