@@ -28,8 +28,9 @@ from typing import Any, overload
 
 import numba
 import numba.core.caching
+from numpy.typing import NDArray
 
-__all__ = ["count_below", "count_up_to", "ensure_kernel_cache", "kernel"]
+__all__ = ["count_below", "count_up_to", "ensure_kernel_cache", "kernel", "unsigned"]
 
 
 @overload
@@ -65,6 +66,20 @@ def kernel(function: Any = None, **options: Any) -> Any:
     options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True} | options
     compiler: Any = numba.njit(**options)
     return compiler if function is None else compiler(function)
+
+
+def unsigned(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers of places, none of them negative, as kernels use them fastest.
+
+    Before Numba looks at a place it asks whether the number is negative, which would count from
+    the end: where places are all over an array, that takes up to a third of the time. In
+    arithmetic mind that Numba makes a float of a signed and an unsigned number of 64 bits.
+
+    >>> import numpy as np
+    >>> unsigned(np.array([3, 1], np.int32))
+    array([3, 1], dtype=uint32)
+    """
+    return numbers.view(f"u{numbers.itemsize}")
 
 
 def ensure_kernel_cache() -> None:

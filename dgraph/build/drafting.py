@@ -190,16 +190,19 @@ def _rows_of_both(
 ) -> tuple[NDArray[np.int64], Array, Array | None]:
     """Return rows of edges that came as first, second[, weight], at both ends.
 
+    Of at most `PIECE` edges.
+
     Examples
     --------
     >>> _rows_of_both([(np.array([0, 1], np.int32), np.array([2, 1], np.int32))], 3)
     (array([0, 1, 2, 3]), array([2, 1, 0], dtype=int32), None)
     """
-    offsets = np.zeros(masters + 1, np.int64)
+    many = np.zeros(masters, np.int32)  # narrow: what is looked at here and there is to be near
     for piece in pieces:
-        _count_both(piece[0], piece[1], offsets)
-    np.cumsum(offsets, out=offsets)
-    at = offsets[:-1].copy()
+        _count_both(piece[0], piece[1], many)
+    offsets = np.zeros(masters + 1, np.int64)
+    np.cumsum(many, out=offsets[1:])
+    at = offsets[:-1].astype(np.int32)
     targets = np.empty(offsets[-1], np.int32)
     weights = None if len(pieces[0]) < 3 else np.empty(targets.size, pieces[0][2].dtype)
     for first, second, *weight in pieces:
@@ -216,11 +219,10 @@ def _orders(offsets, slot, slots, first):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count_both(first, second, offsets):  # type: ignore[no-untyped-def]
+def _count_both(first, second, many):  # type: ignore[no-untyped-def]
     for i in range(first.size):
-        offsets[first[i] + 1] += 1
-        if first[i] != second[i]:
-            offsets[second[i] + 1] += 1
+        many[first[i]] += 1
+        many[second[i]] += first[i] != second[i]
 
 
 @kernel
@@ -228,10 +230,11 @@ def _append_both(first, second, weight, at, targets, weights):  # type: ignore[n
     for i in range(first.size):
         u, v = first[i], second[i]
         for row, column in ((u, v), (v, u)):
-            targets[at[row]] = column
-            if weights is not None and weight is not None:
-                weights[at[row]] = weight[i]
+            to = at[row]
             at[row] += 1
+            targets[to] = column
+            if weights is not None and weight is not None:
+                weights[to] = weight[i]
             if u == v:
                 break
 

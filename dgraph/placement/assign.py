@@ -200,11 +200,8 @@ async def _is_better(
     was = np.full(shard.size, shard.slot, np.int32)
     await ctx.broadcast(shard, was)
     whole = np.rint(unit * 8)
-    costs = [
-        add_costs(links.offsets, links.targets, some, whole, shard.masters, 1)
-        for some in (slot_of, was)
-    ]
-    degree = np.diff(links.offsets)
+    costs = [add_costs(links.rows, some, whole, shard.masters, 1) for some in (slot_of, was)]
+    degree = links.degree
     told = np.concatenate([costs, loads_here(ctx.slots, degree, was[: shard.masters])])
     total = await ctx.allreduce(told)
     return bool(total[0] < total[1] or (total[2:].reshape(2, -1) > cap).any())

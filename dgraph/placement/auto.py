@@ -275,9 +275,7 @@ def _count(rows, slot, slots, runs, level, share, counts):  # type: ignore[no-un
 
 async def _by_chunk(ctx: Context, shard: Shard, links: Links) -> NDArray[np.int32]:
     """Return the owners by "chunk"; a draft is cut into runs of the order of ids already."""
-    block = VertexBlock(
-        shard.order, shard.rank[: shard.masters], np.diff(links.offsets), shard.ids
-    )
+    block = VertexBlock(shard.order, shard.rank[: shard.masters], links.degree, shard.ids)
     measures = await ctx.allgather(Chunk().measure(block))
     totals = Totals(ctx.slot, np.stack([some[0] for some in measures]))
     return Chunk().slots_of(block, ctx.slots, totals)
@@ -285,7 +283,7 @@ async def _by_chunk(ctx: Context, shard: Shard, links: Links) -> NDArray[np.int3
 
 async def _uneven(ctx: Context, links: Links, owner: NDArray[np.int32]) -> bool:
     """Tell whether a slot would have far more links than the mean."""
-    ends = (await loads_of(ctx, np.diff(links.offsets), owner))[1]
+    ends = (await loads_of(ctx, links.degree, owner))[1]
     return bool(ends.max() > EVEN * ends.mean())
 
 
@@ -296,5 +294,5 @@ async def _modelled(
     slot_of = np.full(shard.size, -1, np.int32)
     slot_of[: shard.masters] = owner
     await ctx.broadcast(shard, slot_of)
-    here = add_costs(links.offsets, links.targets, slot_of, unit, shard.masters, step)
+    here = add_costs(links.rows, slot_of, unit, shard.masters, step)
     return float((await ctx.allreduce([here]))[0])

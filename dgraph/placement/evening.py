@@ -27,7 +27,7 @@ async def shed(
     unit: NDArray[np.float64],
 ) -> None:
     """Take what is too much off the slots, in place, what costs least first."""
-    degree, whole = np.diff(links.offsets), np.rint(unit * 8)
+    degree, whole = links.degree, np.rint(unit * 8)
     for _ in range(4):
         if not await _shed(ctx, shard, links, slot_of, loads.have, loads.cap, whole):
             break
@@ -59,9 +59,9 @@ async def _shed(
     if not excess.any():
         return False
     own = slot_of[: shard.masters]
-    degree = np.diff(links.offsets)
+    degree = links.degree
     loss = np.zeros(shard.masters, np.int64)
-    _loss(links.offsets, links.targets, slot_of, unit, excess.any(axis=0), loss)
+    _loss(links.rows, slot_of, unit, excess.any(axis=0), loss)
     here = np.bincount(own[own >= 0], minlength=ctx.slots)
     counts = np.stack([some[0] for some in await ctx.allgather(here)])
     before, total = counts[: ctx.slot].sum(axis=0), np.maximum(counts.sum(axis=0), 1)
@@ -124,7 +124,7 @@ def water(have: Array, more: int) -> NDArray[np.int64]:
 
 
 @kernel
-def _loss(offsets, targets, slot_of, unit, full, loss):  # type: ignore[no-untyped-def]
+def _loss(rows, slot_of, unit, full, loss):  # type: ignore[no-untyped-def]
     """Find how much more each vertex of a full slot would cost elsewhere."""
     slots = full.size
     count = np.zeros(slots, np.int64)
@@ -134,7 +134,7 @@ def _loss(offsets, targets, slot_of, unit, full, loss):  # type: ignore[no-untyp
         now = slot_of[v]
         if now < 0 or not full[now]:
             continue
-        many = tally(v, offsets, targets, slot_of, count, touched)
+        many = tally(v, rows, slot_of, count, touched)
         known = find_costs(unit, count, touched, many, costs)
         least = -1.0
         for j in range(many):

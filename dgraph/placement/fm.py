@@ -61,8 +61,8 @@ def contract(rows, coarse, pairs):  # type: ignore[no-untyped-def]
             first[p] = v
         else:
             second[p] = v
-    to_offsets = np.zeros(pairs + 1, np.int64)
-    to_targets = np.empty(targets.size, np.int32)
+    to_offsets = np.zeros(pairs + 1, np.uint64)
+    to_targets = np.empty(targets.size, np.uint32)
     to_weights = np.empty(targets.size, np.int64)
     to_mass = np.zeros(pairs, np.int64)
     place = np.full(pairs, -1, np.int64)

@@ -58,7 +58,7 @@ class Trees:
         How many slots hold vertices.
     count : int
         How many trees there are.
-    loose : int32 array
+    loose : uint32 array
         Masters with neighbours that are in none, and some that have joined one just now.
     """
 
@@ -67,7 +67,7 @@ class Trees:
     nothing: NDArray[np.int64]
     workers: int
     count: int = 0
-    loose: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    loose: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
 
 
 async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most: int) -> Trees:
@@ -83,12 +83,12 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
     most : int
         How many trees are wanted at most; there may be `MORE` times as many.
     """
-    volume = 8 + 8 * np.diff(links.offsets)
+    volume = 8 + 8 * links.degree
     workers = int(np.count_nonzero(np.diff(shard.bases)))
     none = np.zeros(0, np.int64)
     trees = Trees(np.full(shard.size, -1, np.int32), none, none, workers)
     hubs = _drawn(shard.order, volume, vol_st)
-    trees.loose = np.flatnonzero(volume > 8).astype(np.int32)
+    trees.loose = np.flatnonzero(volume > 8).astype(np.uint32)
     joinable = 0
     for generation in range(GENERATIONS):
         hubs &= volume > 8
@@ -107,7 +107,7 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
                 break
             before = joined
         hubs[:] = False
-        _first_around(links.offsets, links.targets, trees.tree, shard.rank, trees.loose, hubs)
+        _first_around(links.rows, trees.tree, shard.rank, trees.loose, hubs)
     return trees
 
 
@@ -158,8 +158,7 @@ async def _join(
         wish = np.empty(trees.loose.size, np.int32)
         wanted, sums = np.zeros_like(wanted), np.zeros_like(sums)
         room = np.maximum(cap - trees.volume, 0)
-        rows = (links.offsets, links.targets)
-        _choose(rows, trees.tree, trees.loose, volume, room, wish, wanted)
+        _choose(links.rows, trees.tree, trees.loose, volume, room, wish, wanted)
     if trees.workers > FEW_SLOTS:
         total = await ctx.allreduce(wanted)
     elif shard.masters:
@@ -197,9 +196,7 @@ def _drawn(order, volume, vol_st):  # type: ignore[no-untyped-def]
 def _choose(rows, tree, loose, volume, room, wish, wanted):  # type: ignore[no-untyped-def]
     """Find for each vertex without a tree the one of most neighbours, ties to the oldest."""
     offsets, targets = rows
-    taken = np.zeros((tree.size >> 6) + 1, np.uint64)  # most looks end here, in the fast cache
-    for v in range(tree.size):
-        taken[v >> 6] |= np.uint64(tree[v] >= 0) << np.uint64(v & 63)
+    taken = _taken(tree)  # most looks end here, in the fast cache
     votes = np.zeros(room.size, np.int64)  # the vertex that they are of, and how many
     for j in range(loose.size):
         v = loose[j]
@@ -224,6 +221,20 @@ def _choose(rows, tree, loose, volume, room, wish, wanted):  # type: ignore[no-u
 
 
 @kernel
+def _taken(tree):  # type: ignore[no-untyped-def]
+    """Return a bit for each vertex: whether it is in a tree."""
+    taken = np.zeros((tree.size >> 6) + 1, np.uint64)
+    for word in range(tree.size >> 6):
+        bits = np.uint64(0)
+        for at in range(64):
+            bits |= np.uint64(tree[(word << 6) + at] >= 0) << np.uint64(at)
+        taken[word] = bits
+    for v in range(tree.size & ~63, tree.size):
+        taken[v >> 6] |= np.uint64(tree[v] >= 0) << np.uint64(v & 63)
+    return taken
+
+
+@kernel
 def _admit(loose, wish, volume, chance, order, salt, tree, sums):  # type: ignore[no-untyped-def]
     """Let vertices into the trees of their wish, by chance where there is not room for all.
 
@@ -243,8 +254,9 @@ def _admit(loose, wish, volume, chance, order, salt, tree, sums):  # type: ignor
 
 
 @kernel
-def _first_around(offsets, targets, tree, rank, loose, hubs):  # type: ignore[no-untyped-def]
+def _first_around(rows, tree, rank, loose, hubs):  # type: ignore[no-untyped-def]
     """Mark vertices that no tree touches and that precede all their neighbours."""
+    offsets, targets = rows
     for v in loose:
         first = tree[v] < 0
         for i in range(offsets[v], offsets[v + 1] if first else offsets[v]):

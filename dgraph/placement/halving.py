@@ -109,8 +109,8 @@ def parted(rows, side, names):  # type: ignore[no-untyped-def]
 def _part(rows, side, names, new, which, many, ends):  # type: ignore[no-untyped-def]
     """Return the rows, masses and names of one side, so many vertices and ends of edges."""
     offsets, targets, weights, mass = rows
-    to_offsets, to_mass = np.empty(many + 1, np.int64), np.empty(many, np.int64)
-    to_targets, to_weights = np.empty(ends, np.int32), np.empty(ends, np.int64)
+    to_offsets, to_mass = np.empty(many + 1, np.uint64), np.empty(many, np.int64)
+    to_targets, to_weights = np.empty(ends, np.uint32), np.empty(ends, np.int64)
     to_names = np.empty(many, np.int64)
     to_offsets[0] = 0
     at = np.int64(0)

@@ -33,6 +33,7 @@ from dgraph.build.strategy import Strategy
 from dgraph.engine.alone import Alone
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
+from dgraph.placement.band import gather_band, hand_back
 from dgraph.placement.bisection import split, split_together
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.distribution import distribute
@@ -41,7 +42,7 @@ from dgraph.placement.growth import grow_trees
 from dgraph.placement.loads import Sizes, sizes_of
 from dgraph.placement.moving import settle
 from dgraph.placement.quotient import gather_quotient, make_quotient, quotient_of
-from dgraph.placement.sharpening import sharpen
+from dgraph.placement.sharpening import sharpen_together
 from dgraph.placement.trees import ORDERS, core_trees
 from dgraph.placement.twod import deal_in_domains
 from dgraph.placement.whole import Links, Whole, gather_whole, links_of, tell_owners
@@ -160,12 +161,15 @@ class Hierarchy:
     async def _grown(self, ctx: Context, shard: Shard, topology: Topology) -> NDArray[np.int32]:
         """Return slots by trees that grow on all slots; the edges stay where they are.
 
-        Where slot 0 has all of them, it asks another one only to cut the graph of the trees.
+        Where slot 0 has all of them, it asks another one only to cut half of the graph of the
+        trees, and half of what lies along the cuts.
         """
         near = ctx
         if shard.bases[1] == shard.num_vertices:
             if ctx.slot:
                 await split_together(ctx, None, topology, self.eps)
+                if self.refine:
+                    await sharpen_together(ctx, None, topology, self.eps)
                 return np.zeros(0, np.int32)
             near = Alone(ctx)
         links = links_of(shard)
@@ -183,7 +187,10 @@ class Hierarchy:
         slot_of[: shard.masters] = np.where(own < 0, -1, np.append(told, -1)[own])
         if self.refine:
             await self._settle(near, shard, links, sizes, slot_of, topology, 0)
-            await sharpen(near, shard, links, trees, slot_of, sizes, topology, self.eps)
+            mine, band = await gather_band(near, shard, links, trees, slot_of, sizes)
+            found = await sharpen_together(ctx, band, topology, self.eps)
+            if mine is not None:
+                slot_of[mine] = await hand_back(near, band, found)
         await self._settle(near, shard, links, sizes, slot_of, topology, self.refine)
         return slot_of[: shard.masters]
 

@@ -81,7 +81,7 @@ class Sizes:
 
 async def sizes_of(ctx: Context, shard: Shard, links: Links) -> Sizes:
     """Return the sizes of a graph, after one exchange."""
-    degree = np.diff(links.offsets)
+    degree = links.degree
     told = np.zeros(ctx.slots + 1, np.int64)
     told[-1], told[ctx.slot] = degree.sum(), degree.max(initial=0)
     total = await ctx.allreduce(told)
@@ -114,8 +114,9 @@ def _add_up(slot_of, degree, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel(inline="always")
-def tally(v, offsets, targets, slot_of, count, touched):  # type: ignore[no-untyped-def]
+def tally(v, rows, slot_of, count, touched):  # type: ignore[no-untyped-def]
     """Count the neighbours of a vertex by slot; return how many slots there are."""
+    offsets, targets = rows
     many = 0
     begin, end = offsets[v], offsets[v + 1]
     if end - begin > count.size:  # which slots they are is asked once, not for each neighbour
@@ -165,8 +166,9 @@ def find_cost(slot, unit, count, touched, many):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_costs(offsets, targets, slot_of, unit, masters, step):  # type: ignore[no-untyped-def]
+def add_costs(rows, slot_of, unit, masters, step):  # type: ignore[no-untyped-def]
     """Return what the links of every so manieth master cost."""
+    offsets, targets = rows
     total = 0.0
     for v in range(0, masters, step):
         row = unit[slot_of[v]]

@@ -68,7 +68,7 @@ async def settle(
         Whether vertices may move to full slots while as many come from there. What is too much
         then leaves again.
     """
-    degree = np.diff(links.offsets)
+    degree = links.degree
     await ctx.broadcast(shard, slot_of, vote=loads_here(ctx.slots, degree, slot_of))
     loads = Loads(ctx.vote.reshape(2, -1).copy(), cap)
     await shed(ctx, shard, links, slot_of, loads, unit)
@@ -90,7 +90,7 @@ async def move(
     swap: bool = False,
 ) -> None:
     """Let vertices move and follow, in place; `slot_of` and `loads` are right for all slots."""
-    degree, rows = np.diff(links.offsets), (links.offsets, links.targets)
+    degree, rows = links.degree, links.rows
     unit = np.rint(unit * 8)  # whole numbers: sums do not depend on sequence
     workers = [slot for slot, some in enumerate(np.diff(shard.bases)) if some]
     swap = swap and ctx.slots <= MOST_TO_SWAP
@@ -166,14 +166,13 @@ def _turns(rank, turn):  # type: ignore[no-untyped-def]
 @kernel
 def _want(rows, slot_of, unit, turn, rank, masters, wanted):  # type: ignore[no-untyped-def]
     """Count the vertices that would cost less elsewhere, by slot and cheapest slot."""
-    offsets, targets = rows
     count = np.zeros(unit.shape[0], np.int64)
     touched = np.empty(unit.shape[0] + 1, np.int64)
     for v in range(masters):
         now = np.int64(slot_of[v])
         if now < 0 or not _turns(rank[v], turn):
             continue
-        many = tally(v, offsets, targets, slot_of, count, touched)
+        many = tally(v, rows, slot_of, count, touched)
         best, least = now, find_cost(now, unit, count, touched, many)
         for j in range(many):
             s = touched[j]
@@ -203,10 +202,10 @@ def _sweep(rows, slot_of, unit, degree, may, changed, active, turn, rank, moves)
         now = np.int64(slot_of[v])
         if not active[v] or (now >= 0 and not moves):
             continue
-        if not _looks_away(v, offsets, targets, slot_of):
+        if not _looks_away(v, rows, slot_of):
             active[v] = now < 0
             continue
-        many = tally(v, offsets, targets, slot_of, count, touched)
+        many = tally(v, rows, slot_of, count, touched)
         known = find_costs(unit, count, touched, many, costs)
         cost = find_cost(now, unit, count, touched, many) if now >= 0 else np.inf
         may_swap = turn >= 0 and now >= 0 and _turns(rank[v], turn)
@@ -248,8 +247,9 @@ def _sweep(rows, slot_of, unit, degree, may, changed, active, turn, rank, moves)
 
 
 @kernel(inline="always")
-def _looks_away(v, offsets, targets, slot_of):  # type: ignore[no-untyped-def]
+def _looks_away(v, rows, slot_of):  # type: ignore[no-untyped-def]
     """Tell whether a vertex has a neighbour on another slot."""
+    offsets, targets = rows
     now = slot_of[v]
     for i in range(offsets[v], offsets[v + 1]):
         s = slot_of[targets[i]]

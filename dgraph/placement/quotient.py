@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.kernels import kernel
+from dgraph.kernels import kernel, unsigned
 from dgraph.placement.growth import Trees
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
@@ -52,7 +52,7 @@ class Quotient:
     @property
     def rows(self) -> tuple[Array, Array, Array, Array]:
         """Offsets, targets, weights and mass, as kernels take them."""
-        return self.offsets, self.targets, self.weights, self.mass
+        return unsigned(self.offsets), unsigned(self.targets), self.weights, self.mass
 
 
 async def gather_quotient(
@@ -62,7 +62,7 @@ async def gather_quotient(
 
     On slot 0; None elsewhere.
     """
-    source, target, count = _pairs(links.offsets, links.targets, trees.tree, trees.count)
+    source, target, count = _pairs(links.rows, links.degree, trees.tree, trees.count)
     total = int((await ctx.allreduce([source.size]))[0])
     if total > LIMIT * trees.count:
         kept = _drawn(source, target, LIMIT * trees.count / total)
@@ -108,38 +108,38 @@ def quotient_of(
     offsets: NDArray[np.int64], targets: Array, tree: NDArray[np.int32], count: int
 ) -> tuple[Array, Array, Array]:
     """Return the same of a whole graph, of which no edge is left out."""
-    found: tuple[Array, Array, Array] = _pairs(offsets, targets, tree, count)
+    rows, degree = (unsigned(offsets), unsigned(targets)), np.diff(offsets)
+    found: tuple[Array, Array, Array] = _pairs(rows, degree, tree, count)
     return found
 
 
 @kernel
-def _pairs(offsets, targets, tree, count):  # type: ignore[no-untyped-def]
+def _pairs(rows, degree, tree, count):  # type: ignore[no-untyped-def]
     """Return the pairs of trees with edges between them, the smaller first, and how many."""
+    offsets, targets = rows
     begin = np.zeros(count + 1, np.int64)
-    for v in range(offsets.size - 1):
-        t = tree[v]
-        if t >= 0:
-            for i in range(offsets[v], offsets[v + 1]):
-                begin[t + 1] += tree[targets[i]] > t  # not: none, the same, one that sees it
+    for v in range(degree.size):
+        if tree[v] >= 0:
+            begin[tree[v] + 1] += degree[v]
     for t in range(count):
         begin[t + 1] += begin[t]
-    ends = np.empty(begin[count], np.int32)
-    at = begin[:-1].copy()
-    for v in range(offsets.size - 1):
+    ends, at = np.empty(begin[count], np.int32), begin[:-1].copy()
+    for v in range(degree.size):
         t = tree[v]
         if t >= 0:
+            to = at[t]
             for i in range(offsets[v], offsets[v + 1]):
-                other = tree[targets[i]]
-                if other > t:
-                    ends[at[t]] = other
-                    at[t] += 1
-    source, target = np.empty(ends.size, np.int32), np.empty(ends.size, np.int32)
-    number = np.empty(ends.size, np.int32)
+                ends[to] = tree[targets[i]]
+                to += ends[to] > t  # not: none, the same, one that sees it
+            at[t] = to
+    many = np.sum(at - begin[:-1])
+    source, target = np.empty(many, np.int32), np.empty(many, np.int32)
+    number = np.empty(many, np.int32)
     place = np.full(count, -1, np.int64)
     kept = np.int64(0)
     for t in range(count):
         first = kept
-        for i in range(begin[t], begin[t + 1]):
+        for i in range(begin[t], at[t]):
             other = ends[i]
             if place[other] >= first:
                 number[place[other]] += 1

@@ -7,14 +7,14 @@ first slot holds 4 bytes for each end of an edge (12 with weights) while such a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
-from dgraph.kernels import kernel
+from dgraph.kernels import kernel, unsigned
 from dgraph.shard import Shard, number_dtype
 
 __all__ = ["Links", "Whole", "gather_whole", "links_of", "place_whole", "tell_owners"]
@@ -24,14 +24,28 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Rows of what a vertex is joined to, whichever way an edge leads.
+    """What a vertex is joined to, whichever way an edge leads.
 
     Loops and parallels may occur; so does both of u-v and v-u of a directed graph.
+
+    Attributes
+    ----------
+    degree : int64 array
+        How many links each vertex has.
+    rows : tuple of arrays
+        Offsets and targets as kernels take them.
     """
 
     offsets: NDArray[np.int64]
     targets: Array
     weights: Array | None = None
+    degree: NDArray[np.int64] = field(init=False)
+    rows: tuple[Array, Array] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Derive what is often asked for."""
+        object.__setattr__(self, "degree", np.diff(self.offsets))
+        object.__setattr__(self, "rows", (unsigned(self.offsets), unsigned(self.targets)))
 
 
 def links_of(shard: Shard, weighted: bool = False) -> Links:
@@ -86,7 +100,7 @@ async def gather_whole(ctx: Context, shard: Shard, weighted: bool = False) -> Wh
     """Gather the graph on slot 0; the others get None."""
     links = links_of(shard, weighted)
     own = shard.rank[: shard.masters]
-    columns = [own, shard.order, np.diff(links.offsets), shard.rank[links.targets]]
+    columns = [own, shard.order, links.degree, shard.rank[links.targets]]
     if links.weights is not None:
         columns.append(links.weights)
     sent: list[Any] = [None] * ctx.slots
