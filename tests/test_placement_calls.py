@@ -182,7 +182,7 @@ def test_rhizomes_are_compared_and_drawn(client: Client) -> None:
     wide = drawn[1].patches
     assert [bar.get_width() for bar in wide] == found["edge_balance"].tolist()
     for wrong in ({"rhizome_max": 4, "slots": 2}, {"rhizome_max": 0}, {"placement": "best"}):
-        with pytest.raises(ValueError, match="expected"):
+        with pytest.raises(ValueError, match="must be among placement, rhizome_max.*, not 'slots'"):
             dg.placement.compare(star, [wrong], client=client)
 
 
