@@ -181,8 +181,12 @@ def test_rhizomes_are_compared_and_drawn(client: Client) -> None:
     assert drawn[-1].get_title() == "bytes of rank, by level"
     wide = drawn[1].patches
     assert [bar.get_width() for bar in wide] == found["edge_balance"].tolist()
-    for wrong in ({"rhizome_max": 4, "slots": 2}, {"rhizome_max": 0}, {"placement": "best"}):
-        with pytest.raises(ValueError, match="must be among placement, rhizome_max.*, not 'slots'"):
+    for wrong, what in (
+        ({"rhizome_max": 4, "slots": 2}, "must be among placement, rhizome_max, "),
+        ({"rhizome_max": 0}, "rhizome_max"),
+        ({"placement": "best"}, "placement must be one of "),
+    ):
+        with pytest.raises(ValueError, match=what):
             dg.placement.compare(star, [wrong], client=client)
 
 
