@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgraph.algorithms._search import Search, settle, top_down
+from dgraph.algorithms._search import Search, search_at, settle, top_down
 from dgraph.algorithms._together import Done, Everything, act_for_all, array_at, take_of
 from dgraph.engine.context import Context
 from dgraph.exchange.hub import TINY
@@ -63,20 +63,6 @@ async def push_together(
 
 
 @kernel
-def _search(row):  # type: ignore[no-untyped-def]
-    return Search(
-        array_at(row, 0, np.int32),
-        array_at(row, 1, np.int32),
-        array_at(row, 2, np.uint64),
-        array_at(row, 3, np.uint64),
-        array_at(row, 4, np.uint64),
-        array_at(row, 5, np.int32),
-        array_at(row, 6, np.int32),
-        array_at(row, 7, np.int32),
-    )
-
-
-@kernel
 def _push(everything, depth, awake, edges, unexplored, mean, limit, alpha):  # type: ignore[no-untyped-def]
     """Do levels; return how far the search is, and enter what each slot told each other."""
     arrays, routes, vertices, sent = everything
@@ -87,7 +73,7 @@ def _push(everything, depth, awake, edges, unexplored, mean, limit, alpha):  # t
         awake = edges = 0
         for slot in range(slots):
             row = arrays[slot]
-            s, rank = _search(row), array_at(row, 10, np.int32)
+            s, rank = search_at(row), array_at(row, 10, np.int32)
             out = Rows(array_at(row, 8, np.uint64), array_at(row, 9, np.uint32))
             none = s.found[:0], s.found_by[:0]
             mine, lengths[slot], more, pushed = top_down(*none, depth, s, out, rank, mean)
@@ -95,12 +81,12 @@ def _push(everything, depth, awake, edges, unexplored, mean, limit, alpha):  # t
             edges += more
             unexplored -= pushed
         for slot in range(slots):
-            s, length = _search(arrays[slot]), lengths[slot]
+            s, length = search_at(arrays[slot]), lengths[slot]
             found, found_by = s.found[:length], s.found_by[:length]
             for owner in range(slots):
                 if owner != slot and length:
                     count = take_of(found, found_by, routes[slot, owner], vertices, ranks)
-                    settle(vertices[:count], ranks[:count], depth, _search(arrays[owner]))
+                    settle(vertices[:count], ranks[:count], depth, search_at(arrays[owner]))
                     sent[level, slot, owner] = count
         if not awake or depth == limit or edges * alpha > unexplored or edges >= TINY:
             break

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._prefetch import prefetch
+from dgraph.algorithms._together import array_at
 from dgraph.kernels import kernel
 from dgraph.shard.bits import lowest, ones
 
@@ -16,6 +17,7 @@ __all__ = [
     "bottom_up",
     "forget",
     "leave_out",
+    "search_at",
     "settle",
     "settle_one",
     "start",
@@ -63,6 +65,21 @@ class Search(NamedTuple):
     queue: NDArray[np.int32]
     found: NDArray[np.int32]
     found_by: Array
+
+
+@kernel
+def search_at(row):  # type: ignore[no-untyped-def]
+    """Return the search whose arrays are the first that a slot has shown."""
+    return Search(
+        array_at(row, 0, np.int32),
+        array_at(row, 1, np.int32),
+        array_at(row, 2, np.uint64),
+        array_at(row, 3, np.uint64),
+        array_at(row, 4, np.uint64),
+        array_at(row, 5, np.int32),
+        array_at(row, 6, np.int32),
+        array_at(row, 7, np.int32),
+    )
 
 
 @kernel

@@ -21,9 +21,10 @@ Encodings: `level` int32, -1 unvisited. `parent`, of the dtype of ranks: -1 none
 local id v (bottom-up, where it is at hand); ``-2 - r`` the in-neighbour of rank r (top-down,
 where it may lie on another slot). Of several codes the largest is the smallest rank.
 
-If all slots are in one process, and have little to do, one of them does it for all
-(:mod:`dgraph.algorithms._together`). Where rows are split over slots, a level may take two
-supersteps (:mod:`dgraph.algorithms._pieces`).
+If all slots are in one process, and each has a thread and a core, they go through all levels in
+compiled code (:mod:`dgraph.algorithms._search_abreast`). With fewer threads, one of them does it
+for all while there is little to do (:mod:`dgraph.algorithms._together`). Where rows are split
+over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
 
 Cost: supersteps: levels + changes from top-down to bottom-up + 1, and one more whenever one
 slot begins to act for all. Messages: one a proxy at most in all top-down levels together, one
@@ -53,6 +54,7 @@ from dgraph.algorithms._search import (
     start,
     top_down,
 )
+from dgraph.algorithms._search_abreast import Rules, can_go_abreast, search_abreast
 from dgraph.arguments import as_sources, optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.context import Context
@@ -87,17 +89,23 @@ async def bfs_slot(
     """Search from `sources`, at most `depth_limit` levels deep; see :func:`bfs`."""
     ctx.stage = "sources"
     reachable = _reachable(shard)
-    s = _begin(ctx, shard, reachable)
+    s = _begin(ctx, shard)
+    limit = shard.num_vertices if depth_limit is None else depth_limit
     mean = _arcs(shard) // max(shard.num_vertices, 1)
+    if can_go_abreast(ctx, shard):
+        named, arcs = len(sources), _arcs(shard)
+        rules = Rules(named, limit, ALPHA, BETA, shard.num_vertices, reachable, mean, arcs)
+        first = _first_neighbours(shard)
+        return _columns(s, await search_abreast(ctx, shard, s, sources, first, rules))
+    together = can_push_together(ctx, s)
+    forget(s, reachable)
     few = (len(sources) - 1) * mean  # the edges of one source are all on one slot
     _, here = await masters_of(ctx, shard, sources, work=few)
     start(s, here)
     out = rows_of(shard.out)
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
     unheard = int(shard.group_size.sum()) - shard.masters  # proxies: each is found once
-    limit = shard.num_vertices if depth_limit is None else depth_limit
     now = Progress(0, len(sources), 0, _arcs(shard))
-    together = can_push_together(ctx, s)
     if shard.out_split is not None:
         bounds = ALPHA, BETA, limit
         depth = await search_with_pieces(ctx, shard, s, now, _first_neighbours(shard), bounds)
@@ -128,10 +136,11 @@ async def bfs_slot(
     settle(*met, now.depth, s)
     missing = np.zeros(shard.masters, np.bool_)
     leave_out(s, reachable, missing)
-    return {
-        "distance": Nullable(s.level, missing),
-        "predecessor": Neighbours(s.parent),
-    }
+    return _columns(s, missing)
+
+
+def _columns(s: Search, missing: NDArray[np.bool_]) -> dict[str, Column]:
+    return {"distance": Nullable(s.level, missing), "predecessor": Neighbours(s.parent)}
 
 
 async def _bottom_up_levels(
@@ -157,11 +166,11 @@ async def _bottom_up_levels(
     return Progress(depth, awake, 1, unexplored)
 
 
-def _begin(ctx: Context, shard: Shard, reachable: int) -> Search:
-    """Return the state in which nothing is visited; no edge leads to one from `reachable`."""
+def _begin(ctx: Context, shard: Shard) -> Search:
+    """Return room for the state of a search, with arbitrary contents."""
     masters, proxies = shard.masters, shard.size - shard.masters
     ranks = shard.rank.dtype
-    s = Search(
+    return Search(
         level=ctx.scratch(shard, masters, np.int32),
         parent=ctx.scratch(shard, masters, ranks),
         seen=ctx.scratch(shard, words(shard.size), np.uint64),
@@ -171,8 +180,6 @@ def _begin(ctx: Context, shard: Shard, reachable: int) -> Search:
         found=ctx.scratch(shard, proxies, np.int32),
         found_by=ctx.scratch(shard, proxies, ranks),
     )
-    forget(s, reachable)
-    return s
 
 
 def expected(edges: Any, proxies: Any, slots: int) -> Any:

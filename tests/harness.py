@@ -37,6 +37,7 @@ def frame_of(
     *arguments: Any,
     observer: Any = None,
     network: Network | None = None,
+    threads: int | None = None,
 ) -> pd.DataFrame:
     """Run an algorithm and return its table, by ascending user id, with what it noted."""
 
@@ -46,7 +47,9 @@ def frame_of(
 
     slots = len(shards)
     try:
-        results = run(framed, shards, slots=slots, observer=observer, network=network)
+        results = run(
+            framed, shards, slots=slots, threads=threads, observer=observer, network=network
+        )
     except RunError as error:
         raise error.__cause__ or error from None
     whole = pd.concat([frame for frame, _ in results])

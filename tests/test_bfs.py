@@ -86,13 +86,14 @@ def kronecker(scale: int = 10) -> PlainGraph:
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
 def test_changes_direction_both_ways(slots: int) -> None:
-    graph, steps = kronecker(), Steps()
+    graph = kronecker()
+    recorder = Recorder(Topology.from_fanouts([slots]), range(slots))
     source = int(np.argmin(np.where(graph.degree > 1, graph.degree, 99)))
-    found = frame_of(
-        bfs_slot, build(graph, slots), graph.ids.take(np.array([source])), None, observer=steps
-    )
+    ids = graph.ids.take(np.array([source]))
+    found = frame_of(bfs_slot, build(graph, slots), ids, None, observer=recorder)
     pd.testing.assert_frame_equal(found, expected(graph, [source], None))
-    runs = [stage for stage, _ in groupby(steps.stages)]
+    log = recorder.log("output")
+    runs = [log.stages[stage] for stage, _ in groupby(log.stage.tolist())]
     assert runs == ["sources", "top-down", "bottom-up", "top-down", "output"]
 
 

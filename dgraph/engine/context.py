@@ -96,6 +96,12 @@ class Context:
         #: The contexts of all slots, if all are in this process and frames go straight.
         self.companions: Sequence[Context] = ()
         self._shown: Any = None
+        #: Supersteps that went before the next one, to be recorded with it.
+        self.inner: Inner | None = None
+        #: Where all slots meet in compiled code, if they are in this process and each has a
+        #: thread; and what they share meanwhile.
+        self.meeting: NDArray[np.int64] | None = None
+        self.shared: dict[Any, Any] = {}
         self._borrowed: list[tuple[Scratch, Array]] = []
         self._buffers: dict[Any, Array] = {}
 
@@ -120,6 +126,8 @@ class Context:
             return await self.over_gateways(
                 self._router.frames(frames, self.ballot(vote), op, work)
             )
+        if inner is None:
+            inner, self.inner = self.inner, None
         ballot = _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
         delivery: Delivery = await Request(frames, ballot, op, work, self.stage, inner=inner)
         self.vote = delivery.vote
@@ -156,6 +164,12 @@ class Context:
         """Say whose slots are in this process."""
         if len(contexts) == self.slots <= MOST_COMPANIONS and self._router is None:
             self.companions = contexts
+            self.shared = contexts[0].shared
+
+    def meets_at(self, meeting: NDArray[np.int64] | None) -> None:
+        """Say where the slots of this process meet, if each has a thread."""
+        if self.companions:
+            self.meeting = meeting
 
     def buffer(self, name: Any, length: int, dtype: Any) -> Array:
         """Return a buffer to fill and send, a different one in every second superstep."""

@@ -117,6 +117,8 @@ class _Gang:
         recorder = Recorder(spec.topology, slots, self.pool)
         threads = spec.members[self.me].threads
         hub = Hub(programs, threads, self.links, recorder, self.why_cancelled, cores)
+        for context in contexts.values():
+            context.meets_at(hub.meeting)
         self.seat.hub, self.seat.recorder = hub, recorder
         results = hub.run(ready=self._start_the_clock)
         for context in contexts.values():

@@ -53,5 +53,7 @@ def run(
         for slot, context in enumerate(contexts)
     }
     hub = Hub(programs, threads or min(slots, os.cpu_count() or 1), observer=observer)
+    for context in contexts:
+        context.meets_at(hub.meeting)
     results = hub.run()
     return [results[slot] for slot in range(slots)]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine import tallies
-from dgraph.engine.inner import count_inner
+from dgraph.engine.inner import unfold
 from dgraph.exchange.buffers import Pool
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.request import Inner, Request
@@ -160,20 +160,16 @@ class Recorder:
     def _add_inner(
         self, inner: Inner, stage: str, counts: list[int], times: tuple[float, ...]
     ) -> tuple[list[int], tuple[float, ...]]:
-        """Note all supersteps but the last and return that; all took the same time."""
+        """Note the supersteps before that of the request, and return what is left for it."""
         if self._meet is None:
             rows = [self._level[slot] or self._levels_of(slot) for slot in self._level]
             self._meet = np.array(rows, np.int64)
-        added = count_inner(inner, self._meet, self._levels)
-        many = len(added) - 1
-        share = inner.seconds / (many + 1)
-        number = self._stages.setdefault(stage, len(self._stages))
-        self._counts.extend(added[:-1].ravel().tolist())
-        self._times.extend((share, 0.0, share) * many)
-        self._stage.extend([number] * many)
-        rest = share - inner.seconds
-        totals = [a + b for a, b in zip(counts, added[-1].tolist(), strict=True)]
-        return totals, (times[0] + rest, times[1], times[2] + rest)
+        parts = unfold(inner, self._meet, self._levels, times, perf_counter())
+        self._counts.frombytes(parts.counts.tobytes())
+        self._times.frombytes(parts.times.tobytes())
+        for name in (inner.stages or [stage] * len(parts.times))[: len(parts.times)]:
+            self._stage.append(self._stages.setdefault(name, len(self._stages)))
+        return (np.array(counts) + parts.own_counts).tolist(), parts.own_times
 
     def _add_stage(
         self,

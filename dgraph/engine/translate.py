@@ -33,6 +33,7 @@ __all__ = [
     "ids_of_orders",
     "local_of_neighbours",
     "masters_of",
+    "named_by",
 ]
 
 Array = NDArray[Any]
@@ -63,8 +64,7 @@ async def masters_of(
     VertexNotFoundError
         On every slot alike, if one of `ids` is not in the graph; names the first such id.
     """
-    at = shard.dictionary.ids.locate(ids)
-    positions, local, starts = _by_owner(at, shard.dictionary.placed, shard.bases)
+    positions, local, starts = named_by(shard, ids)
     columns: list[tuple[Array, ...] | None] = [
         (positions[begin:end], local[begin:end]) if begin < end else None
         for begin, end in pairwise(starts.tolist())
@@ -79,6 +79,22 @@ async def masters_of(
     where = np.concatenate([some[0] for some in came])
     sequence = np.argsort(where)
     return where[sequence], np.concatenate([some[1] for some in came])[sequence]
+
+
+def named_by(shard: Shard, ids: Ids) -> tuple[Places, NDArray[np.int32], Places]:
+    """Return which vertices a user named, of those in this slot's part of the dictionary.
+
+    Returns
+    -------
+    positions : int64 array
+        Among `ids`, by the owners of their vertices.
+    local : int32 array
+        What the owners call them.
+    starts : int64 array of length slots + 1
+        Where those of each owner begin.
+    """
+    at = shard.dictionary.ids.locate(ids)
+    return _by_owner(at, shard.dictionary.placed, shard.bases)  # type: ignore[no-any-return]
 
 
 @kernel

@@ -22,7 +22,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-__all__ = ["Cores", "allowed_cores", "own_cores"]
+__all__ = ["Cores", "allowed_cores", "each_has_core", "own_cores"]
 
 
 def allowed_cores() -> list[int]:
@@ -34,6 +34,17 @@ def allowed_cores() -> list[int]:
     True
     """
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def each_has_core(slots: Sequence[int], threads: int) -> bool:
+    """Tell whether the slots of a process have a thread each, and a core for it.
+
+    Examples
+    --------
+    >>> each_has_core([0, 1, 2], 2)
+    False
+    """
+    return len(slots) == threads <= len(allowed_cores())
 
 
 def own_cores(

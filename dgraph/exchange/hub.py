@@ -10,8 +10,8 @@ hub a :class:`Request` (frames, and its part of a vote) and gets a :class:`Deliv
 Waking another Python thread costs 50 to 100 us. So a thread that is done with its own slots
 takes those that others have not begun; and a superstep that the programs announce as tiny is
 computed for all slots by the thread that completed the one before, without waking the others.
-A high-diameter graph then costs microseconds a level. The same scheme runs thousands of virtual
-slots on two threads.
+A high-diameter graph then costs microseconds a level; so it does where slots go through it in
+compiled code and meet in memory. The same scheme runs thousands of virtual slots on two threads.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from dgraph.errors import RunAbortedError, RunError
-from dgraph.exchange.cores import Cores
+from dgraph.exchange.cores import Cores, each_has_core
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hop import Hop
+from dgraph.exchange.meeting import OVER, SIZE
 from dgraph.exchange.request import COMBINE_VOTES, Delivery, Early, Program, Request, Votes
 
 __all__ = ["COMBINE_VOTES", "Delivery", "Early", "Hub", "Links", "Observer", "Request"]
@@ -135,6 +136,8 @@ class Hub:
         self._alarm = [threading.Lock() for _ in range(threads)]
         for alarm in self._alarm:
             alarm.acquire()
+        #: Where slots meet in compiled code; None if not each has a thread and a core.
+        self.meeting = np.zeros(SIZE, np.int64) if each_has_core(slots, threads) else None
         self._stepped = 0
         self._tiny = self._brief = False
         self._error: BaseException | None = None
@@ -184,6 +187,8 @@ class Hub:
             if self._error is not None:
                 return
             self._error = error
+        if self.meeting is not None:
+            self.meeting[OVER] = 1
         if self._links is not None:
             self._links.abort(error)
         with self._lock:

@@ -34,22 +34,28 @@ class Delivery(NamedTuple):
 
 
 class Inner(NamedTuple):
-    """Supersteps that one slot has done for all before it hands over its request.
+    """Supersteps that slots have done among themselves before one hands over its request.
 
     Parameters
     ----------
-    sent : int64 array of shape (supersteps, slots, slots)
-        Messages from each slot to each other.
-    head, size : int
-        Bytes of a frame without messages, and of a message.
-    seconds : float
-        What all of them took.
+    messages, nbytes : int64 arrays of shape (supersteps, slots, slots)
+        From each slot to each other; the bytes with the heads of frames.
+    computed : float64 array of shape (supersteps, some)
+        Seconds that slots computed.
+    ended : float64 array of length supersteps
+        When each ended, by `time.perf_counter`.
+    stages : sequence of str
+        What each is called; empty: as the request is.
+    is_over : bool
+        Whether the last one is over; else it ends with the request.
     """
 
-    sent: NDArray[np.int64]
-    head: int
-    size: int
-    seconds: float
+    messages: NDArray[np.int64]
+    nbytes: NDArray[np.int64]
+    computed: NDArray[Any]
+    ended: NDArray[Any]
+    stages: Sequence[str] = ()
+    is_over: bool = False
 
 
 @dataclass(slots=True)
@@ -72,7 +78,7 @@ class Request:
     before : int64 array of shape (3, levels), or None
         What would have been sent straight to the targets; None: just the frames.
     inner : Inner or None
-        The last of its supersteps is the one that ends with this request.
+        Supersteps before this one, or up to it.
     """
 
     frames: Sequence[Frame] = ()

@@ -1,0 +1,197 @@
+"""Slots that go through supersteps abreast: in compiled code, not coming back to Python.
+
+Between two supersteps Python costs a slot as much as many a level of a search does, and waking
+its thread costs that once more. Where all slots are in one process, and each has a thread and a
+core, every slot calls a kernel that goes from superstep to superstep. The slots meet in memory
+(:mod:`dgraph.exchange.meeting`), and read what others have for them where it lies::
+
+    slot 0   compute ─┐      ┌ take ─┐      ┌ compute ─┐      ┌ take ...
+    slot 1   compute ─┴ meet ┴ take ─┴ meet ┴ compute ─┴ meet ┴ take ...
+
+Each does just what it would have done by itself, and the record counts the messages as if they
+had been sent. A slot whose program fails is not waited for: the hub calls the meetings off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dgraph.algorithms._together import address, array_of
+from dgraph.engine.context import Context
+from dgraph.engine.places import copy_prefix, mask_of
+from dgraph.exchange.request import Inner
+from dgraph.kernels import kernel
+from dgraph.shard import Shard
+from dgraph.shard.bits import compress_bits, gather_bits
+
+__all__ = [
+    "LENGTH",
+    "NAMES",
+    "START",
+    "Team",
+    "inner_of",
+    "join_team",
+    "note_sent",
+    "pull_bits",
+]
+
+#: The most supersteps of a kernel: then the engine records them, and it begins again.
+SUPERSTEPS = 512
+
+#: A route: where the group of an owner begins, its length; the address of what the owner calls
+#: its vertices; whether these are simply its first ones; else, if they are many, the address
+#: and length of their bitmap.
+START, LENGTH, NAMES, IS_PREFIX, MASK, WORDS = range(6)
+
+Array = NDArray[Any]
+
+
+class Team(NamedTuple):
+    """What a kernel of one slot sees of all slots.
+
+    Parameters
+    ----------
+    slot : int
+        Whose kernel it is.
+    words : int64 array
+        Where they meet.
+    shown : int64 array of shape (slots, 2, fields)
+        Address and length of every array that a slot lets the others see.
+    routes : int64 array of shape (slots, slots, 6)
+        For a slot and an owner, see `START`.
+    votes : int64 array of shape (2, slots, numbers)
+        To be written before a meeting and read after it, one half and the other in turns.
+    sent : int64 array of shape (2, supersteps, slots, slots)
+        Messages and bytes from each slot to each other, filled by who takes them.
+    times : float64 array of shape (supersteps, slots + 1)
+        Seconds that each slot computed, and when the superstep ended, filled by slot 0.
+    stages : int64 array of length supersteps
+        Filled by all alike.
+    """
+
+    slot: int
+    words: Array
+    shown: Array
+    routes: Array
+    votes: Array
+    sent: Array
+    times: Array
+    stages: Array
+
+
+def join_team(ctx: Context, shard: Shard, arrays: Sequence[Array], votes: int) -> Team:
+    """Let all slots see some arrays of this one from the next meeting on.
+
+    Parameters
+    ----------
+    ctx : Context
+        One with a `meeting`.
+    shard : Shard
+    arrays : sequence of arrays
+        Of the same dtypes on all slots.
+    votes : int
+        Of how many numbers a vote is.
+    """
+    common = ctx.shared.get("team")
+    if common is None:
+        common = ctx.shared.setdefault("team", _common(ctx.slots, len(arrays), votes))
+    assert ctx.meeting is not None
+    team = Team(ctx.slot, ctx.meeting, *common)
+    ctx.shared[ctx.slot] = arrays  # who fails must not take them away from the others
+    team.shown[ctx.slot] = [address(some) for some in arrays], [some.size for some in arrays]
+    mine, others = _routes(shard)
+    team.routes[ctx.slot, :, START], team.routes[ctx.slot, :, LENGTH] = mine
+    team.routes[:, ctx.slot, NAMES:] = others
+    return team
+
+
+def _common(slots: int, fields: int, votes: int) -> tuple[Array, ...]:
+    return (
+        np.empty((slots, 2, fields), np.int64),
+        np.empty((slots, slots, 6), np.int64),
+        np.empty((2, slots, votes), np.int64),
+        np.empty((2, SUPERSTEPS, slots, slots), np.int64),
+        np.empty((SUPERSTEPS, slots + 1)),
+        np.empty(SUPERSTEPS, np.int64),
+    )
+
+
+def _routes(shard: Shard) -> tuple[tuple[Array, Array], Array]:
+    """Return what this slot knows of routes: of its own the first half, of others' the rest."""
+    kept: tuple[tuple[Array, Array], Array] | None = shard.derived.get("routes abreast")
+    if kept is None:
+        others = np.zeros((len(shard.shared), 4), np.int64)
+        for slot, names in enumerate(shard.shared):
+            others[slot, :2] = address(names), shard.prefix[slot] >= 0
+            if shard.prefix[slot] < 0 and names.size * 4 > shard.masters:
+                mask = mask_of(shard, slot)
+                others[slot, 2:] = address(mask), mask.size
+        kept = shard.derived["routes abreast"] = (shard.group_start, shard.group_size), others
+    return kept
+
+
+def inner_of(team: Team, steps: int, names: Sequence[str], *, is_over: bool) -> Inner | None:
+    """Return the record of what all slots did, on slot 0."""
+    if team.slot:
+        return None
+    stages = [names[stage] for stage in team.stages[:steps].tolist()]
+    times = team.times[:steps]
+    messages, nbytes = team.sent[:, :steps]
+    return Inner(messages, nbytes, times[:, :-1], times[:, -1], stages, is_over)
+
+
+@kernel(no_cpython_wrapper=True)
+def note_sent(team, step, source, count, nbytes):  # type: ignore[no-untyped-def]
+    """Note what this slot has taken of another, nothing too."""
+    team.sent[0, step, source, team.slot] = count
+    team.sent[1, step, source, team.slot] = nbytes
+
+
+@kernel(no_cpython_wrapper=True)
+def pull_bits(bits, masters, team, field, step, head):  # type: ignore[no-untyped-def]
+    """Copy the bits of the others' masters to the proxies of this slot, as in a broadcast.
+
+    Parameters
+    ----------
+    bits : uint64 array
+    masters : int
+        Of this slot.
+    team : Team
+    field : int
+        Which of the arrays that are shown has the bits of a slot.
+    step : int
+        The superstep in which this counts.
+    head : int
+        Bytes of a frame without messages.
+    """
+    for word in range((masters + 63) >> 6, bits.size):
+        bits[word] = 0
+    for owner in range(team.shown.shape[0]):
+        if owner == team.slot:
+            continue
+        route, shown = team.routes[team.slot, owner], team.shown[owner]
+        theirs = array_of(shown[0, field], shown[1, field], np.uint64)
+        first = route[START] >> 6
+        column = bits[first : first + ((route[LENGTH] + 63) >> 6)]
+        if route[IS_PREFIX]:
+            copy_prefix(theirs, route[LENGTH], column)
+        elif route[MASK]:
+            compress_bits(theirs, array_of(route[MASK], route[WORDS], np.uint64), column)
+        else:
+            gather_bits(theirs, array_of(route[NAMES], route[LENGTH], np.int32), column)
+        if _any(column):
+            note_sent(team, step, owner, route[LENGTH], head + 8 * column.size)
+        else:
+            note_sent(team, step, owner, 0, 0)
+
+
+@kernel(no_cpython_wrapper=True)
+def _any(bits):  # type: ignore[no-untyped-def]
+    some = np.uint64(0)
+    for word in bits:
+        some |= word
+    return some != 0
