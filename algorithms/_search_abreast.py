@@ -74,10 +74,10 @@ MESSAGE, SOURCE = 8, 12
 class Rules(NamedTuple):
     """When to go which way; `reachable`, `mean`, `arcs` as in :mod:`dgraph.algorithms.bfs`."""
 
-    sources: int
     limit: int
     alpha: int
     beta: int
+    sources: int
     vertices: int
     reachable: int
     mean: int

@@ -21,9 +21,9 @@ Encodings: `level` int32, -1 unvisited. `parent`, of the dtype of ranks: -1 none
 local id v (bottom-up, where it is at hand); ``-2 - r`` the in-neighbour of rank r (top-down,
 where it may lie on another slot). Of several codes the largest is the smallest rank.
 
-If all slots are in one process, and each has a thread and a core, they go through all levels in
-compiled code (:mod:`dgraph.algorithms._search_abreast`). With fewer threads, one of them does it
-for all while there is little to do (:mod:`dgraph.algorithms._together`). Where rows are split
+If all slots are in one process, and each has a thread and a core, they go through all levels
+in compiled code (:mod:`dgraph.algorithms._search_abreast`). With fewer threads, one of them does
+it for all while there is little to do (:mod:`dgraph.algorithms._together`). Where rows are split
 over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
 
 Cost: supersteps: levels + changes from top-down to bottom-up + 1, and one more whenever one
@@ -88,17 +88,26 @@ async def bfs_slot(
 ) -> dict[str, Column]:
     """Search from `sources`, at most `depth_limit` levels deep; see :func:`bfs`."""
     ctx.stage = "sources"
-    reachable = _reachable(shard)
-    s = _begin(ctx, shard)
+    s, reachable, arcs = _begin(ctx, shard), _reachable(shard), _arcs(shard)
     limit = shard.num_vertices if depth_limit is None else depth_limit
-    mean = _arcs(shard) // max(shard.num_vertices, 1)
     if can_go_abreast(ctx, shard):
-        named, arcs = len(sources), _arcs(shard)
-        rules = Rules(named, limit, ALPHA, BETA, shard.num_vertices, reachable, mean, arcs)
-        first = _first_neighbours(shard)
-        return _columns(s, await search_abreast(ctx, shard, s, sources, first, rules))
-    together = can_push_together(ctx, s)
-    forget(s, reachable)
+        first, mean = _first_neighbours(shard), _mean_degree(shard)
+        counts = len(sources), shard.num_vertices, reachable, mean, arcs
+        rules = Rules(limit, ALPHA, BETA, *counts)
+        missing = await search_abreast(ctx, shard, s, sources, first, rules)
+    else:
+        forget(s, reachable)
+        await _search_by_frames(ctx, shard, s, sources, limit)
+        missing = np.zeros(shard.masters, np.bool_)
+        leave_out(s, reachable, missing)
+    return {"distance": Nullable(s.level, missing), "predecessor": Neighbours(s.parent)}
+
+
+async def _search_by_frames(
+    ctx: Context, shard: Shard, s: Search, sources: Ids, limit: int
+) -> None:
+    """Search level by level, each a superstep of the engine, or several that are short."""
+    mean = _mean_degree(shard)
     few = (len(sources) - 1) * mean  # the edges of one source are all on one slot
     _, here = await masters_of(ctx, shard, sources, work=few)
     start(s, here)
@@ -106,6 +115,7 @@ async def bfs_slot(
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
     unheard = int(shard.group_size.sum()) - shard.masters  # proxies: each is found once
     now = Progress(0, len(sources), 0, _arcs(shard))
+    together = can_push_together(ctx, s)
     if shard.out_split is not None:
         bounds = ALPHA, BETA, limit
         depth = await search_with_pieces(ctx, shard, s, now, _first_neighbours(shard), bounds)
@@ -125,8 +135,7 @@ async def bfs_slot(
             depth = now.depth + 1
             mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, mean)
             vote, found = (mine + sent, edges, pushed), (s.found[:sent], s.found_by[:sent])
-            share = edges * ctx.slots  # of all slots, if all are alike
-            turns = share * ALPHA > now.unexplored  # what follows is bottom-up
+            turns = edges * ctx.slots * ALPHA > now.unexplored  # if all slots are alike
             work = sent if turns else edges
             unheard -= sent
             ahead = 0 if turns else int(expected(edges, unheard, ctx.slots))
@@ -134,13 +143,6 @@ async def bfs_slot(
             awake, edges, pushed = ctx.vote.tolist()
             now = Progress(depth, awake, edges, now.unexplored - pushed)
     settle(*met, now.depth, s)
-    missing = np.zeros(shard.masters, np.bool_)
-    leave_out(s, reachable, missing)
-    return _columns(s, missing)
-
-
-def _columns(s: Search, missing: NDArray[np.bool_]) -> dict[str, Column]:
-    return {"distance": Nullable(s.level, missing), "predecessor": Neighbours(s.parent)}
 
 
 async def _bottom_up_levels(
@@ -220,6 +222,10 @@ def _first_neighbours(shard: Shard) -> NDArray[np.uint32]:
         found[rows] = targets[offsets[rows]]
         shard.derived["first in-neighbours"] = found
     return found
+
+
+def _mean_degree(shard: Shard) -> int:
+    return _arcs(shard) // max(shard.num_vertices, 1)
 
 
 def _arcs(shard: Shard) -> int:

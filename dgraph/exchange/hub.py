@@ -10,8 +10,8 @@ hub a :class:`Request` (frames, and its part of a vote) and gets a :class:`Deliv
 Waking another Python thread costs 50 to 100 us. So a thread that is done with its own slots
 takes those that others have not begun; and a superstep that the programs announce as tiny is
 computed for all slots by the thread that completed the one before, without waking the others.
-A high-diameter graph then costs microseconds a level; so it does where slots go through it in
-compiled code and meet in memory. The same scheme runs thousands of virtual slots on two threads.
+A high-diameter graph then costs microseconds a level, as where slots go through it in compiled
+code and meet in memory. The same scheme runs thousands of virtual slots on two threads.
 """
 
 from __future__ import annotations
