@@ -22,9 +22,9 @@ local id v (bottom-up, where it is at hand); ``-2 - r`` the in-neighbour of rank
 where it may lie on another slot). Of several codes the largest is the smallest rank.
 
 If all slots are in one process, and each has a thread and a core, they go through all levels
-in compiled code (:mod:`dgraph.algorithms._search_abreast`). With fewer threads, one of them does
-it for all while there is little to do (:mod:`dgraph.algorithms._together`). Where rows are split
-over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
+in compiled code (:mod:`dgraph.algorithms._search_abreast`). With fewer threads, one of them
+does it for all while there is little to do (:mod:`dgraph.algorithms._together`). Where rows are
+split over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
 
 Cost: supersteps: levels + changes from top-down to bottom-up + 1, and one more whenever one
 slot begins to act for all. Messages: one a proxy at most in all top-down levels together, one
