@@ -314,6 +314,7 @@ def bits(found: dict[str, Any]) -> str:
     return str(exact.to_csv())
 
 
+@pytest.mark.filterwarnings("ignore::dgraph.errors.EmptyWarning")
 @pytest.mark.parametrize("check", list(checks()))
 def test_reported_fault(check: Check, client: Client, tmp_path: Path) -> None:
     if check["algo"] in ELSEWHERE:

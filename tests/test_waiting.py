@@ -15,7 +15,7 @@ import pytest
 from distributed import Client, Event, Status
 
 import dgraph as dg
-from dgraph import ingest
+from dgraph import home
 from dgraph.engine import vigil
 from dgraph.engine.compiling import COMPILATIONS, TEXT, Compilations
 from dgraph.events import History, Note, listening
@@ -35,7 +35,7 @@ def client() -> Iterator[Client]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look after a run all the time, and find everything long."""
     monkeypatch.setattr(vigil, "LOOK", 0.001)
-    monkeypatch.setattr(ingest, "LOOK", 0.001)
+    monkeypatch.setattr(home, "LOOK", 0.001)
     monkeypatch.setattr(vigil, "LONG", 0.0)
 
 
