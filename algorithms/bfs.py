@@ -89,10 +89,11 @@ async def bfs_slot(
     """Search from `sources`, at most `depth_limit` levels deep; see :func:`bfs`."""
     ctx.stage = "sources"
     s, reachable, arcs = _begin(ctx, shard), _reachable(shard), _arcs(shard)
-    limit = shard.num_vertices if depth_limit is None else depth_limit
+    vertices = shard.num_vertices
+    limit = vertices if depth_limit is None else min(depth_limit, vertices)
     if can_go_abreast(ctx, shard):
         first, mean = _first_neighbours(shard), _mean_degree(shard)
-        counts = len(sources), shard.num_vertices, reachable, mean, arcs
+        counts = len(sources), vertices, reachable, mean, arcs
         rules = Rules(limit, ALPHA, BETA, *counts)
         missing = await search_abreast(ctx, shard, s, sources, first, rules)
     else:

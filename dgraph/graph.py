@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 import pandas as pd
+from dask.base import is_dask_collection
 from dask.utils import format_bytes
 
 from dgraph.clients import call, then
@@ -318,7 +319,8 @@ dgraph.from_edges first
         return
     kind = type(g)
     known = kind.__module__.split(".")[0] + " " if hasattr(kind, "is_multigraph") else ""
-    remedy = "await it first" if isawaitable(g) else "make one with dgraph.from_edges first"
+    waits = isawaitable(g) and not is_dask_collection(g)  # these can be awaited too
+    remedy = "await it first" if waits else "make one with dgraph.from_edges first"
     raise OptionTypeError(
         f"expected a graph of dgraph, got {'a ' * bool(known)}{known}{kind.__name__}: {remedy}"
     )

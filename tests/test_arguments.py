@@ -311,6 +311,12 @@ def test_a_coroutine_is_told_to_be_awaited() -> None:
     coming.close()
 
 
+def test_edges_in_place_of_a_graph_are_told_to_become_one() -> None:
+    edges = dd.from_pandas(pd.DataFrame({"source": [1], "target": [2]}), npartitions=1)
+    with pytest.raises(TypeError, match="make one with"):
+        dg.bfs(edges, 1)
+
+
 @given(st.integers(), st.integers(0, 20), st.integers(0, 20))
 def test_an_integer_is_in_its_range_or_refused(value: int, low: int, size: int) -> None:
     for given_value in (value, np.int64(value)) if abs(value) < 2**63 else (value,):

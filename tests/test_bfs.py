@@ -109,6 +109,14 @@ def test_a_superstep_a_level() -> None:
     assert n <= steps <= n + 60
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_limit_beyond_every_integer_dtype_is_none(threads: int) -> None:
+    graph = plain([1, 2, 3], [2, 3, 4])
+    for limit in (2**63, 10**20):
+        found = frame_of(bfs_slot, build(graph, 2), as_ids([1]), limit, threads=threads)
+        assert found["distance"].tolist() == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("sources", [as_ids([1, 99]), as_ids(["99"])])
 @pytest.mark.parametrize("slots", [1, 3])
 def test_an_unknown_source_is_named_before_any_superstep(sources: Ids, slots: int) -> None:
