@@ -121,7 +121,10 @@ def _common(slots: int, fields: int, votes: int) -> tuple[Array, ...]:
 
 
 def _routes(shard: Shard) -> tuple[tuple[Array, Array], Array]:
-    """Return what this slot knows of routes: of its own the first half, of others' the rest."""
+    """Return what this slot knows of routes: of its own the first half, of others' the rest.
+
+    Bits are gathered over a bitmap where `dgraph.engine.direct` would do so.
+    """
     kept: tuple[tuple[Array, Array], Array] | None = shard.derived.get("routes abreast")
     if kept is None:
         others = np.zeros((len(shard.shared), 4), np.int64)
