@@ -186,6 +186,36 @@ def test_names_of_columns(
         assert [int(end) for end in rows_of(edge_input(frame, **options))[0]] == expected
 
 
+@pytest.mark.parametrize(
+    ("names", "options", "twice"),
+    [
+        (["a", "a"], {}, "a"),
+        (["a", "b", "b"], {}, "b"),
+        (["source", "source"], {}, "source"),
+        (["source", "target", "target"], {}, "target"),
+        (["source", "target", "w", "w"], {"weight": "w"}, "w"),
+        (["source", "a", "a"], {"source": "source"}, "a"),
+        (["source", "target", "w", "w"], {}, None),
+        (["a", "b", "c", "c"], {}, None),
+    ],
+)
+def test_two_columns_of_one_name(
+    names: list[str], options: dict[str, Any], twice: str | None
+) -> None:
+    columns = np.arange(len(names)).reshape(-1, 1)
+    frame = pd.DataFrame(columns.T, columns=names)
+    lazy = dd.from_pandas(frame.set_axis(range(len(names)), axis=1), npartitions=1)
+    lazy.columns = names
+    for edges in (frame, lazy, pa.table(list(columns), names=names)):
+        if twice is None:
+            assert rows_of(edge_input(edges, **options)) == [(0, 1)]
+            continue
+        with pytest.raises(
+            EdgeValueError, match=f"have more than one column {twice!r}, expected .*: rename"
+        ):
+            edge_input(edges, **options)
+
+
 def test_a_dask_frame_is_computed_once() -> None:
     computed_parts: list[int] = []
 

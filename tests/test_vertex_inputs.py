@@ -62,6 +62,16 @@ def test_vertices_of_no_known_form() -> None:
         vertex_input(pd.DataFrame())
 
 
+def test_two_columns_of_one_name() -> None:
+    with pytest.raises(EdgeValueError, match="vertices has more than one column 'id'"):
+        vertex_input(pd.DataFrame([[1, 2]], columns=["id", "id"]))
+    assert vertex_input(pd.DataFrame([[1, 2, 3]], columns=["id", "x", "x"])).parts
+    for names in (["a", "a"], ["vertex", "slot", "slot"]):
+        frame = pd.DataFrame([[0] * len(names)], columns=names)
+        with pytest.raises(EdgeValueError, match="placement has more than one column"):
+            placement_input(frame)
+
+
 @pytest.mark.parametrize(
     "placement",
     [

@@ -15,6 +15,7 @@ from dgraph.arguments import integer, optional_flag
 from dgraph.edges.files import File
 from dgraph.edges.header import Decision, find_header, is_number
 from dgraph.edges.preamble import Matrix, read_dimacs, read_matrix_market
+from dgraph.edges.roles import check_unique
 from dgraph.edges.scan import WHITESPACE, fields_of
 from dgraph.errors import EdgeValueError, OptionError
 
@@ -274,15 +275,13 @@ def check_names(file: File, layout: Layout, columns: Columns | None, weighted: b
         Whether weights are read.
     """
     chosen = [*(columns or ()), None, None, None]
-    for at, column in zip(layout.columns[: 2 + weighted], chosen, strict=False):
-        if isinstance(column, int) or not 0 <= at < len(layout.names):
-            continue
-        name = layout.names[at]
-        if name and layout.names.count(name) > 1:
-            raise EdgeValueError(
-                f"{file.path} has more than one column {name!r}, expected names that differ: "
-                "rename one, or give positions, read_edges(..., columns=[0, 1])"
-            )
+    named = [
+        at
+        for at, column in zip(layout.columns[: 2 + weighted], chosen, strict=False)
+        if not isinstance(column, int) and 0 <= at < len(layout.names) and layout.names[at]
+    ]
+    remedy = "rename one, or give positions, read_edges(..., columns=[0, 1])"
+    check_unique(f"{file.path} has", layout.names, named, remedy)
 
 
 def _text(field: bytes, file: File) -> str:

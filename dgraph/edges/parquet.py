@@ -17,6 +17,7 @@ from dask.optimization import cull
 from dask.utils import ensure_dict
 
 from dgraph.edges.files import File
+from dgraph.edges.roles import check_unique
 from dgraph.edges.run import attempt
 from dgraph.errors import EdgeValueError, OptionError
 
@@ -61,17 +62,15 @@ def _read_parts(
             split_row_groups="adaptive",
             blocksize=_PART,
         )
-    except (pa.ArrowException, OSError):
-        for file in files:  # which of them is it?
-            with _named(file), file.open() as stream:
-                names = pq.read_schema(stream).names
-            if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise EdgeValueError(
-                    f"{file.path} has more than one column {twice[0]!r}, expected names that "
-                    "differ: rename one"
-                ) from None
-        raise
-    return frame
+    except (pa.ArrowException, OSError) as error:
+        failure = error
+    else:
+        return frame
+    for file in files:  # which of them is it?
+        with _named(file), file.open() as stream:
+            names = pq.read_schema(stream).names
+        check_unique(f"{file.path} has", names, range(len(names)))
+    raise failure
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 from dgraph.errors import EdgeValueError, OptionError
 
-__all__ = ["find_columns"]
+__all__ = ["check_unique", "find_columns"]
 
 _DEFAULTS = ("source", "target")
 
@@ -27,6 +27,13 @@ def find_columns(
     weight
         Name of a column, True for "weight", None or False for none.
 
+    Raises
+    ------
+    EdgeValueError
+        If there is no such column, or another one of the same name.
+    OptionError
+        If source and target are the same column.
+
     Examples
     --------
     >>> find_columns(["time", "target", "source"], "source", "target", None)
@@ -42,7 +49,9 @@ def find_columns(
         weights = [_position(names, "weight" if weight is True else weight)]
     ends = [source, target]
     if tuple(ends) == _DEFAULTS and not set(_DEFAULTS) <= set(names):
-        return _first_two(names, weights) + weights
+        positions = _first_two(names, weights)
+        check_unique("the edges have", names, positions)
+        return positions + weights
     others = [at for at in range(len(names)) if at not in weights]
     positions = [
         others[at]
@@ -52,7 +61,44 @@ def find_columns(
     ]
     if positions[0] == positions[1]:
         raise OptionError(f"source and target are both {source!r}, expected two columns")
+    check_unique("the edges have", names, positions)
     return positions + weights
+
+
+def check_unique(
+    whose: str, names: Sequence[Any], positions: Sequence[int], remedy: str = "rename one"
+) -> None:
+    """Raise if another column has the same name as one that is read.
+
+    Parameters
+    ----------
+    whose : str
+        What has the columns, and the verb, for the message.
+    names : sequence
+        The columns of the table.
+    positions : sequence of int
+        The columns that are read.
+    remedy : str
+
+    Raises
+    ------
+    EdgeValueError
+
+    Examples
+    --------
+    >>> check_unique("the edges have", ["a", "b", "b"], [0, 1])
+    Traceback (most recent call last):
+        ...
+    dgraph.errors.EdgeValueError: the edges have more than one column 'b', expected names that \
+differ: rename one
+    """
+    names = list(names)
+    for at in positions:
+        if names.count(names[at]) > 1:
+            raise EdgeValueError(
+                f"{whose} more than one column {names[at]!r}, expected names that differ: "
+                f"{remedy}"
+            )
 
 
 def _is_free(names: list[Any], others: list[int], at: int, ends: Sequence[Hashable]) -> bool:
@@ -78,14 +124,14 @@ def _first_two(names: list[Any], weights: list[int]) -> list[int]:
 
 
 def _position(names: list[Any], name: Hashable) -> int:
-    found = [at for at, known in enumerate(names) if known == name]
-    if len(found) != 1:
-        problem = "no column" if not found else "more than one column"
+    if name not in names:
         raise EdgeValueError(
-            f"the edges have {problem} {name!r}, only {_list(names)}: name columns with "
+            f"the edges have no column {name!r}, only {_list(names)}: name columns with "
             "source=, target= and weight="
         )
-    return found[0]
+    at = names.index(name)
+    check_unique("the edges have", names, [at])
+    return at
 
 
 def _list(names: Sequence[Any]) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from dgraph.edges.parts import IdRange, as_table, column_names, cut_rows, select
+from dgraph.edges.roles import check_unique
 from dgraph.edges.vertex_chunk import VertexSpec
 from dgraph.errors import EdgeTypeError, EdgeValueError
 
@@ -97,7 +98,9 @@ def _as_column(vertices: Any) -> Any:
 def _vertex_column(names: Sequence[Any]) -> Any:
     if not names:
         raise EdgeValueError("the table of vertices has no column, expected one of ids")
-    return next((name for name in ("vertex", "id") if name in names), names[0])
+    name = next((name for name in ("vertex", "id") if name in names), names[0])
+    check_unique("the table of vertices has", names, [names.index(name)])
+    return name
 
 
 def placement_input(placement: Any) -> VertexInput:
@@ -128,11 +131,13 @@ def placement_input(placement: Any) -> VertexInput:
 
 
 def _placement_columns(names: list[Any]) -> list[int]:
-    if "vertex" in names and "slot" in names:
-        return [names.index("vertex"), names.index("slot")]
     if len(names) < 2:
         raise EdgeValueError(f"the placement has columns {names}, expected vertex and slot")
-    return [0, 1]
+    found = [0, 1]
+    if "vertex" in names and "slot" in names:
+        found = [names.index("vertex"), names.index("slot")]
+    check_unique("the placement has", names, found)
+    return found
 
 
 def _placement_spec(names: Sequence[Any]) -> VertexSpec:
