@@ -24,7 +24,7 @@ from dask.system import CPU_COUNT
 from distributed import Client, Worker, get_client, get_worker, secede
 from distributed.threadpoolexecutor import thread_state
 
-from dgraph.config import Options
+from dgraph.config import Options, check_keys
 from dgraph.errors import OptionError
 from dgraph.events import Note, notify
 
@@ -163,13 +163,14 @@ def _close_silently(client: Client) -> None:
 def call(
     client: Client, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
 ) -> Any:
-    """Run a coroutine function on the loop of a client.
+    """Run a coroutine function on the loop of a client: a user's call, as seen by the cluster.
 
     Returns
     -------
     what the function returns, or an awaitable of it
         An awaitable if the client is asynchronous where this is called.
     """
+    check_keys()
     if client.asynchronous:
         return function(*args, **kwargs)
     _leave_pool()
@@ -189,7 +190,7 @@ def look_and_make(
     async def made() -> T:
         return await make(await asyncio.to_thread(look))
 
-    return made()
+    return call(client, made)
 
 
 def then(found: Any, finish: Callable[..., Any]) -> Any:

@@ -26,7 +26,7 @@ from dask.utils import parse_bytes, parse_timedelta
 
 from dgraph.errors import ConfigurationWarning, OptionError
 
-__all__ = ["BufferOptions", "Options"]
+__all__ = ["BufferOptions", "Options", "check_keys"]
 
 BUFFERS = ("dynamic", "static")
 ROUTINGS = ("auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree")
@@ -137,14 +137,9 @@ class Options:
         Raises
         ------
         OptionError
-            If a key has a value that is not allowed; the message says what is.
-
-        Warns
-        -----
-        ConfigurationWarning
-            If there is a key that is not known; names the nearest that is.
+            If a key has a value that is not allowed; the message says what is. A key that is
+            not known is none of its business: see :func:`check_keys`.
         """
-        _check_keys()
         return cls(
             routing=_choice("routing", ROUTINGS),
             transport=_choice("transport", TRANSPORTS),
@@ -158,8 +153,16 @@ class Options:
         )
 
 
-def _check_keys() -> None:
-    """Warn of keys that are not known, for they are misspelt."""
+def check_keys() -> None:
+    """Warn of keys that are not known, for they are misspelt.
+
+    Once for each call of a user's, where that begins: it may read the configuration often.
+
+    Warns
+    -----
+    ConfigurationWarning
+        For each such key; names the nearest that is known.
+    """
     known = _keys(_KNOWN)
     checked = {**_KNOWN, "buffers": None}  # what is in there is checked with its values
     for key in _unknown(dask.config.get("dgraph", {}), checked):

@@ -9,17 +9,23 @@ import shutil
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dask
+import numpy as np
 import pytest
+from distributed import Client
 
+import dgraph as dg
 import dgraph.config
-from dgraph.config import BufferOptions, Options
+from dgraph.config import BufferOptions, Options, check_keys
 from dgraph.errors import ConfigurationWarning, OptionError
 from dgraph.kernels import _private_folder
+from tests.clusters import asynchronously
 
+PATH = np.array([[1, 2], [2, 3]])
 PACKAGE = Path(dgraph.config.__file__).parent
 
 
@@ -85,15 +91,66 @@ def test_an_unknown_key_is_told_with_the_nearest_known_one(key: str, near: str) 
             ConfigurationWarning, match=rf"^dgraph.{key} is no key .*: .*{near}"
         ) as told,
     ):
-        Options.read()
+        check_keys()
     assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: dg.from_edges(PATH, client=client),
+        lambda client: dg.from_edges(PATH, placement="auto", client=client),
+        lambda client: dg.estimate(PATH, client=client),
+        lambda client: dg.topology.Topology.discover(client),
+    ],
+)
+def test_an_unknown_key_is_told_once_a_call(client: Client, call: Callable[..., Any]) -> None:
+    with (
+        dask.config.set({"dgraph.routng": "direct"}),
+        pytest.warns(ConfigurationWarning) as told,
+    ):
+        call(client)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("routing", ["direct", "monitor"])
+def test_an_unknown_key_is_told_once_an_algorithm(client: Client, routing: str) -> None:
+    calls: list[Callable[..., Any]] = [
+        lambda g: dg.bfs(g, 1),
+        dg.pagerank,
+        lambda g: dg.betweenness_centrality(g, k=2, seed=1),
+        lambda g: g.degrees(),
+        lambda g: g.to_networkx(),
+    ]
+    with dg.from_edges(PATH, virtual_slots=4, client=client) as g:
+        for call in calls:
+            with (
+                dask.config.set({"dgraph.routng": "direct", "dgraph.routing": routing}),
+                pytest.warns(ConfigurationWarning) as told,
+            ):
+                call(g)
+            assert len(told) == 1
+
+
+def test_an_unknown_key_is_told_once_an_awaited_call() -> None:
+    async def program(client: Client) -> int:
+        with (
+            dask.config.set({"dgraph.routng": "direct"}),
+            pytest.warns(ConfigurationWarning) as told,
+        ):
+            g = await dg.from_edges(PATH, client=client)  # type: ignore[misc]
+        g.close()
+        return len(told)
+
+    assert asynchronously(program) == 1
 
 
 def test_known_keys_are_told_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Options.read()
+        check_keys()
         with dask.config.set({"dgraph.timeouts": {"join": 3, "silence": 4}}):
+            check_keys()
             assert Options.read().silence_timeout == 4
 
 
