@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dgraph.errors import OptionError, OptionTypeError, VertexNotFoundError
+from dgraph.keywords import hint
 from dgraph.vertices.ids import Ids, IntIds, StringIds
 
 __all__ = [
@@ -203,16 +204,18 @@ def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> choice("connection", "loose", ("weak", "strong"))
+    >>> choice("connection", "wek", ("weak", "strong"))
     Traceback (most recent call last):
         ...
-    dgraph.errors.OptionError: connection must be 'weak' or 'strong', not 'loose'
+    dgraph.errors.OptionError: connection must be 'weak' or 'strong', not 'wek'; did you mean \
+'weak'?
     """
     if isinstance(value, str) and value in allowed:
         return value
     kind = OptionError if isinstance(value, str) else OptionTypeError
     *others, last = map(repr, allowed)
-    raise kind(f"{name} must be {', '.join(others)} or {last}, not {_shown(value)}")
+    given = f"{_shown(value)}{hint(value, allowed)}"
+    raise kind(f"{name} must be {', '.join(others)} or {last}, not {given}")
 
 
 def _range(low: float | None, high: float | None) -> str:

@@ -12,6 +12,7 @@ from typing import TextIO
 import click
 
 from dgraph.errors import DgraphWarning, EmptyWarning
+from dgraph.keywords import nearest
 
 __all__ = ["complain", "notes_to_terminals", "remedy", "say", "warn_in_lines"]
 
@@ -25,8 +26,10 @@ def complain(message: str) -> int:
 def remedy(error: click.ClickException) -> str:
     """Return what to choose from, or where to look, after a word that Click does not know.
 
-    Click itself names what is spelled nearly so.
+    Click itself names what is spelled nearly so, but not of values.
     """
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return _meant(error.message, error.param.type)
     context = getattr(error, "ctx", None)
     if context is None or getattr(error, "possibilities", None):
         return ""
@@ -35,6 +38,17 @@ def remedy(error: click.ClickException) -> str:
     if isinstance(context.command, click.Group) and "command" in error.format_message():
         return f" Choose from {', '.join(context.command.list_commands(context))}."
     return ""
+
+
+def _meant(message: str, kind: click.ParamType) -> str:
+    """Return which of the choices was meant where Click has refused a word.
+
+    >>> _meant("'degre' is not one of 'degree', 'hash'.", click.Choice(["degree", "hash"]))
+    " Did you mean 'degree'?"
+    """
+    word = message.removeprefix("'").partition("' is not one of ")[0]
+    near = nearest(word, kind.choices) if isinstance(kind, click.Choice) else None
+    return "" if near is None else f" Did you mean {near!r}?"
 
 
 @contextlib.contextmanager

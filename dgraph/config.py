@@ -14,7 +14,6 @@ and sends them with it, because worker processes do not see the client's ``dask.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ import dask
 from dask.utils import parse_bytes, parse_timedelta
 
 from dgraph.errors import ConfigurationWarning, OptionError
+from dgraph.keywords import hint, nearest
 
 __all__ = ["BufferOptions", "Options", "check_keys"]
 
@@ -166,9 +166,9 @@ def check_keys() -> None:
     known = _keys(_KNOWN)
     checked = {**_KNOWN, "buffers": None}  # what is in there is checked with its values
     for key in _unknown(dask.config.get("dgraph", {}), checked):
-        near = [name for name in known if name.endswith(f".{key.rpartition('.')[2]}")]
-        near = near or difflib.get_close_matches(key, known, 1, 0.5)
-        remedy = f"did you mean dgraph.{near[0]}?" if near else f"known are {', '.join(known)}"
+        inner = [name for name in known if name.endswith(f".{key.rpartition('.')[2]}")]
+        near = inner[0] if inner else nearest(key, known, 0.5)
+        remedy = f"did you mean dgraph.{near}?" if near else f"known are {', '.join(known)}"
         warnings.warn(
             f"dgraph.{key} is no key of the configuration and has no effect: {remedy}",
             ConfigurationWarning,
@@ -214,7 +214,7 @@ def _choice(key: str, allowed: Iterable[Any]) -> Any:
         if type(value) is type(choice) and value == choice:
             return choice
     choices = " or ".join(map(repr, allowed))
-    raise OptionError(f"dgraph.{key} must be {choices}, not {value!r}")
+    raise OptionError(f"dgraph.{key} must be {choices}, not {value!r}{hint(value, allowed)}")
 
 
 def _cost() -> Any:

@@ -1,16 +1,16 @@
-"""Keywords that a function does not have: refused with the one that was probably meant."""
+"""Words that are not known, keywords of functions among them: what was probably meant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from dgraph.errors import OptionTypeError
 
-__all__ = ["named"]
+__all__ = ["hint", "named", "nearest"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,6 +27,37 @@ _ELSEWHERE = {
     "dst": ("target",), "src": ("source",), "delimiter": ("sep",), "names": ("columns",),
     "usecols": ("columns",), "nodes": ("vertices",), "npartitions": ("slots",),
 }  # fmt: skip
+
+
+def nearest(word: Any, known: Iterable[Any], cutoff: float = 0.6) -> str | None:
+    """Return the known word that is spelled most like another, in letters of any case.
+
+    Parameters
+    ----------
+    word
+    known : iterable
+        What is no string, in both, is like nothing.
+    cutoff : float
+        From 0, anything, to 1, the same; 0.6 is that of `difflib`.
+
+    Examples
+    --------
+    >>> nearest("degre", ["hash", "degree"]), nearest("CSV", ["csv"]), nearest("best", ["hash"])
+    ('degree', 'csv', None)
+    """
+    spelled = {one.lower(): one for one in known if isinstance(one, str)}
+    lower = word.lower() if isinstance(word, str) else ""
+    return next((spelled[one] for one in get_close_matches(lower, spelled, 1, cutoff)), None)
+
+
+def hint(word: Any, known: Iterable[Any]) -> str:
+    """Return the end of a message about a word that is not known: what was meant, if anything.
+
+    >>> hint("degre", ["hash", "degree"]), hint("best", ["hash", "degree"])
+    ("; did you mean 'degree'?", '')
+    """
+    meant = nearest(word, known)
+    return "" if meant is None else f"; did you mean {meant!r}?"
 
 
 def named(function: Callable[P, R]) -> Callable[P, R]:
@@ -79,6 +110,5 @@ def _complaint(function: str, options: Sequence[str], name: str) -> str:
     *others, last = map(repr, options)
     allowed = f"{', '.join(others)} or {last}" if others else last
     meant = [one for one in _ELSEWHERE.get(name.lower(), ()) if one in options]
-    meant = meant or get_close_matches(name, options, n=1)
-    hint = f"; did you mean {meant[0]!r}?" if meant else ""
-    return f"an option of {function} must be {allowed}, not {name!r}{hint}"
+    likely = hint(meant[0] if meant else name, options)
+    return f"an option of {function} must be {allowed}, not {name!r}{likely}"

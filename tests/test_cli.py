@@ -192,6 +192,7 @@ def test_writes_parquet_with_worker_processes(karate: Path, tmp_path: Path) -> N
         (["run", "louvain", "{karate}"], "Choose from bc, bfs, cc,"),
         (["run", "pagerank", "{karate}", "--apha", "0.9"], "Did you mean '--alpha'?"),
         (["run", "pagerank", "{karate}", "--zz", "1"], "'dgraph run pagerank --help' lists"),
+        (["run", "cc", "{karate}", "--placement", "degre"], "Did you mean 'degree'?"),
         (["generate", "torus", "--scale", "4", "--out", "x.csv"], "torus"),
     ],
 )

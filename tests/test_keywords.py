@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
+import dask
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph as dg
-from dgraph.errors import DgraphError
+from dgraph.config import Options
+from dgraph.errors import DgraphError, OptionError
 from dgraph.keywords import named
+from dgraph.topology import CostModel, Topology
 
 CALLS = [
     "bfs", "sssp", "connected_components", "pagerank", "betweenness_centrality", "cdlp",
@@ -52,6 +57,53 @@ def test_all_calls_of_users_refuse_what_they_do_not_have(name: str) -> None:
 def test_what_was_meant_is_named(name: str, wrong: str, meant: str) -> None:
     with pytest.raises(TypeError, match=f"; did you mean '{meant}'\\?$"):
         getattr(dg, name)(np.array([[1, 2]]), **{wrong: 2})
+
+
+TABLE = pd.DataFrame({"source": [1], "target": [2]})
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda: dg.from_edges(TABLE, placement="degre"), "degree"),
+        (lambda: dg.from_edges(TABLE, placement="Metis"), "metis"),
+        (lambda: dg.from_edges(TABLE, duplicates="mn"), "min"),
+        (lambda: dg.from_edges(TABLE, nulls="drp"), "drop"),
+        (lambda: dg.from_edges(TABLE, rhizome_allocation="vicinty"), "vicinity"),
+        (lambda: dg.from_edges(TABLE, source="sorce"), "source"),
+        (lambda: dg.read_edges(__file__, format="parqet"), "parquet"),
+        (lambda: dg.read_edges(__file__, format="txt", dtype={"wieght": float}), "weight"),
+        (lambda: CostModel.preset("decad", 2), "decade"),
+        (lambda: Topology.read("x\ny", format="rankfil"), "rankfile"),
+        (lambda: Topology.from_fanouts([2]).distance(0, 1, metric="hop"), "hops"),
+    ],
+)
+def test_of_values_as_well(call: Callable[[], Any], meant: str) -> None:
+    with pytest.raises(DgraphError, match=f"; did you mean '{meant}'\\?$"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "meant"),
+    [
+        ("routing", "dirct", "direct"),
+        ("transport", "UNIX", "unix"),
+        ("progress", "aut", "auto"),
+    ],
+)
+def test_of_values_of_the_configuration_as_well(key: str, value: str, meant: str) -> None:
+    with (
+        dask.config.set({f"dgraph.{key}": value}),
+        pytest.raises(OptionError, match=f"; did you mean '{meant}'\\?$"),
+    ):
+        Options.read()
+
+
+def test_what_is_like_nothing_is_no_hint() -> None:
+    for word in ("best", 7, None, ["degree"], ""):
+        with pytest.raises(OptionError) as caught:
+            dg.from_edges(TABLE, placement=word)
+        assert "did you mean" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -351,7 +351,7 @@ def test_fission_splits_what_a_slot_would_be_filled_with(
         ({"rhizome_max": 0}, "rhizome_max of at least 1, got 0"),
         ({"rhizome_max": 2.5}, "rhizome_max to be an integer from 1 on or None, got 2.5"),
         ({"rhizome_max": True}, "rhizome_max to be an integer"),
-        ({"rhizome_max": 4, "rhizome_allocation": "near"}, "one of 'random', 'vicinity'"),
+        ({"rhizome_max": 4, "rhizome_allocation": "near"}, "must be 'random', 'vicinity'"),
         ({"rhizome_max": 4, "rhizome_cutoff": 0}, "rhizome_cutoff of at least 1, got 0"),
     ],
 )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgraph.errors import OptionError
+from dgraph.keywords import hint
 from dgraph.topology.probed import PROBED, Probe, named
 from dgraph.topology.tree import Topology
 
@@ -177,10 +178,12 @@ class CostModel:
                 tuple(base * unit for unit in PRESETS[name]) for base in (_ALPHA, _BETA)
             )
         else:
+            names = [*PRESETS, *SECONDS]
             raise OptionError(
-                f"expected a cost preset of {', '.join([*PRESETS, *SECONDS])}, "
+                f"expected a cost preset of {', '.join(names)}, "
                 f'"{PROBED}" or a .json file of a probe, got {name!r}; or give '
                 '{"alpha": [...], "beta": [...]}'
+                f"{hint(name, [*names, PROBED])}"
             )
         return cls(_extended(alpha, height), _extended(beta, height))
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgraph.errors import OptionError
+from dgraph.keywords import hint
 from dgraph.topology import grid
 from dgraph.topology.groups import Groups
 from dgraph.topology.lattice import hops
@@ -147,7 +148,10 @@ class Levels:
         if metric == "grid":
             return grid.distance(self.coordinates(), here, there, costs)
         if metric != "tree":
-            raise OptionError(f"metric must be 'tree', 'grid' or 'hops', not {metric!r}")
+            raise OptionError(
+                f"metric must be 'tree', 'grid' or 'hops', not {metric!r}"
+                f"{hint(metric, ('tree', 'grid', 'hops'))}"
+            )
         far: NDArray[np.float64] = np.asarray(costs, float)[self.level(here, there)]
         return np.where(here == there, 0.0, far)
 

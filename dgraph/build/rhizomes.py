@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.arguments import choice
 from dgraph.errors import OptionError, OptionTypeError
 from dgraph.kernels import kernel
 from dgraph.topology import Topology
@@ -93,11 +94,7 @@ class Rhizomes:
                     if name == "rhizome_max"
                     else f"expected {name} of at least 1, got {value}"
                 )
-        if self.allocation not in ALLOCATIONS:
-            raise OptionError(
-                f"expected rhizome_allocation to be one of "
-                f"{', '.join(map(repr, ALLOCATIONS))}, got {self.allocation!r}"[:200]
-            )
+        choice("rhizome_allocation", self.allocation, ALLOCATIONS)
 
     @property
     def off(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dgraph.errors import EdgeTypeError, OptionError
+from dgraph.keywords import hint
 
 __all__ = ["nullable", "wanted_dtypes"]
 
@@ -42,7 +43,10 @@ def wanted_dtypes(dtype: Any) -> dict[str, str]:
         dtype = {"source": dtype, "target": dtype}
     unknown = [name for name in dtype if name not in _COLUMNS]
     if unknown:
-        raise OptionError(f"dtype names {unknown[0]!r}, expected {', '.join(_COLUMNS)}")
+        raise OptionError(
+            f"dtype names {unknown[0]!r}, expected {', '.join(_COLUMNS)}"
+            f"{hint(unknown[0], _COLUMNS)}"
+        )
     return {
         name: _weight_dtype(each) if name == "weight" else _id_dtype(each)
         for name, each in dtype.items()

@@ -22,6 +22,7 @@ from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
 from fsspec.core import url_to_fs  # type: ignore[import-untyped]
 
 from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError, OptionError
+from dgraph.keywords import hint
 
 __all__ = ["FORMATS", "File", "MissingFileError", "beside", "find_files"]
 
@@ -266,7 +267,11 @@ def _file(system: AbstractFileSystem, name: str, format: str | None) -> File:
     if format is not None:
         known = FORMATS.get(format) if isinstance(format, str) else None
     if known is None:
-        allowed = ", ".join(dict.fromkeys(FORMATS.values()))
+        allowed = dict.fromkeys(FORMATS.values())
         asked = f"the ending of {name!r}" if format is None else f"format={format!r}"
-        raise OptionError(f"{asked} names no known format: pass format= one of {allowed}")
+        given = _stem_and_ending(name)[1] if format is None else format
+        raise OptionError(
+            f"{asked} names no known format: pass format= one of {', '.join(allowed)}"
+            f"{hint(given, allowed)}"
+        )
     return File(system, name, known, codec, str(system.ukey(name)))

@@ -18,6 +18,7 @@ from dgraph.edges.preamble import Matrix, read_dimacs, read_matrix_market
 from dgraph.edges.roles import check_unique
 from dgraph.edges.scan import WHITESPACE, fields_of
 from dgraph.errors import EdgeValueError, OptionError
+from dgraph.keywords import hint
 
 __all__ = ["Columns", "Layout", "check_names", "find_layout"]
 
@@ -256,6 +257,7 @@ def _position(column: int | str, names: tuple[str, ...], file: File) -> int:
         if column not in names:
             raise EdgeValueError(
                 f"{file.path} has no column {column!r}: choose from {', '.join(names)}"
+                f"{hint(column, names)}"
             )
         return names.index(column)
     return integer("a column without a name", column, 0)

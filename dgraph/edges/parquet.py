@@ -20,6 +20,7 @@ from dgraph.edges.files import File
 from dgraph.edges.roles import check_unique
 from dgraph.edges.run import attempt
 from dgraph.errors import EdgeValueError, OptionError
+from dgraph.keywords import hint
 
 __all__ = ["guarded", "open_parquet"]
 
@@ -121,6 +122,7 @@ def _name(column: int | str, names: list[str]) -> str:
         return names[column]
     raise EdgeValueError(
         f"the parquet file has no column {column!r}: choose from {', '.join(map(str, names))}"
+        f"{hint(column, names)}"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from dgraph.errors import EdgeValueError, OptionError
+from dgraph.keywords import hint
 
 __all__ = ["check_unique", "find_columns"]
 
@@ -127,7 +128,7 @@ def _position(names: list[Any], name: Hashable) -> int:
     if name not in names:
         raise EdgeValueError(
             f"the edges have no column {name!r}, only {_list(names)}: name columns with "
-            "source=, target= and weight="
+            f"source=, target= and weight={hint(name, names)}"
         )
     at = names.index(name)
     check_unique("the edges have", names, [at])

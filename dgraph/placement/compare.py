@@ -16,6 +16,7 @@ from dgraph.engine.compiling import seconds_compiled
 from dgraph.engine.members import find_members
 from dgraph.errors import OptionError
 from dgraph.graph import Graph
+from dgraph.keywords import hint
 from dgraph.placement.assign import build_graph
 from dgraph.placement.resolve import resolve
 from dgraph.policies import Policies
@@ -53,6 +54,7 @@ class _Layout(NamedTuple):
             raise OptionError(
                 f"the options of a placement must be among placement, {', '.join(_OPTIONS)}, "
                 f"not {unknown[0]!r}"[:200]
+                + hint(unknown[0], _OPTIONS)
             )
         options = {_OPTIONS[name]: value for name, value in entry.items() if name in _OPTIONS}
         strategy = resolve(entry.get("placement", "degree"))

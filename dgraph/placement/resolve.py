@@ -7,6 +7,7 @@ from typing import Any
 
 from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.errors import OptionError
+from dgraph.keywords import hint
 from dgraph.placement.adp import Adp
 from dgraph.placement.auto import Auto
 from dgraph.placement.chunk import Chunk
@@ -65,7 +66,7 @@ def resolve(placement: Any) -> Strategy | EdgeStrategy:
     got = repr(placement) if isinstance(placement, str) else f"a {type(placement).__name__}"
     raise OptionError(
         f"placement must be one of {names}, an object of dgraph.placement or a frame of two "
-        f"columns (vertex, slot), not {got}"
+        f"columns (vertex, slot), not {got}{hint(placement, NAMED)}"
     )
 
 

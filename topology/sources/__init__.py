@@ -42,6 +42,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dgraph.errors import OptionError, TopologyError, TopologyFileError
+from dgraph.keywords import hint
 from dgraph.topology.reading import Reading
 from dgraph.topology.sources import (
     aws,
@@ -153,8 +154,10 @@ def _named(name: str) -> Format:
     for each in FORMATS:
         if name == each.NAME:
             return each
-    names = ", ".join(each.NAME for each in FORMATS)
-    raise OptionError(f"format must be one of {names}, not {name!r}")
+    names = [each.NAME for each in FORMATS]
+    raise OptionError(
+        f"format must be one of {', '.join(names)}, not {name!r}{hint(name, names)}"
+    )
 
 
 def load_text(source: str | os.PathLike[str]) -> Text:
