@@ -32,7 +32,11 @@ async def choose_owners(
     begin, end = numbering.cuts[ctx.slot : ctx.slot + 2]
     given = None if vertices is None else await _collect_given(ctx, numbering, vertices)
     block = VertexBlock(np.arange(begin, end), rank, degree, numbering.ids, given)
-    measures = await ctx.allgather(strategy.measure(block))
+    measure = strategy.measure(block)
+    if measure.size == 0:  # then it is on every slot: there is nothing to tell
+        nothing = np.zeros((ctx.slots, 0), np.int64)
+        return strategy.slots_of(block, ctx.slots, Totals(ctx.slot, nothing))
+    measures = await ctx.allgather(measure)
     totals = Totals(ctx.slot, np.stack([some[0] for some in measures]))
     return strategy.slots_of(block, ctx.slots, totals)
 

@@ -36,7 +36,7 @@ from dgraph.build.numbering import Numbering
 from dgraph.build.numberset import NumberSet
 from dgraph.build.owning import Masters, Seats, own, tell_seats
 from dgraph.build.placing import ask_with_edges, choose_owners
-from dgraph.build.ranking import Asked, rank_block, sum_degrees, touched
+from dgraph.build.ranking import Asked, Degrees, rank_block, sum_degrees, touched
 from dgraph.build.routing import agree, gather_groups
 from dgraph.build.settling import Arcs, blocks_of, settle_edges
 from dgraph.build.sparse import number_sparse
@@ -117,9 +117,9 @@ async def build(
     phases.begin("ranking")
     touch = touched(ctx, filed, numbering.vertices)
     asked = await sum_degrees(ctx, filed, numbering, touch)
-    rank = await rank_block(ctx, asked.degree, numbering.vertices)
-    known = _Known(numbering, rank, asked, filed, touch, num_edges)
-    del numbering, asked, rank, filed, touch
+    rank, degrees = await rank_block(ctx, asked.degree, numbering.vertices)
+    known = _Known(numbering, rank, asked, filed, touch, num_edges, degrees)
+    del numbering, asked, rank, filed, touch, degrees
     owner = await _choose(ctx, phases, known, vertices, spec)
     phases.begin("owning")
     shard = await _lay_out(ctx, phases.begin, [known], owner, spec)
@@ -141,6 +141,7 @@ class _Known:
     filed: Filed
     touch: NumberSet
     num_edges: int
+    degrees: Degrees | None
 
 
 async def _choose(
@@ -160,8 +161,12 @@ async def _choose(
         begin, end = known.numbering.cuts[ctx.slot : ctx.slot + 2]
         order, ids = np.arange(begin, end), known.numbering.ids
         block = VertexBlock(order, known.rank, known.asked.degree, ids)
-        look = Look(block, known.filed, known.num_edges, known.numbering.vertices)
+        assert known.degrees is not None
+        edges, degrees = known.num_edges, known.degrees
+        look = Look(block, known.filed, degrees, edges, known.numbering.vertices)
         strategy = await strategy.choose(ctx, look)
+        del degrees, look
+    known.degrees = None
     if not isinstance(strategy, EdgeStrategy):
         phases.begin("placing")
         return await blind(strategy, vertices)

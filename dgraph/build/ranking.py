@@ -22,7 +22,7 @@ from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.shard import number_dtype
 
-__all__ = ["Asked", "rank_block", "sum_degrees", "touched"]
+__all__ = ["Asked", "Degrees", "rank_block", "sum_degrees", "touched"]
 
 Array = NDArray[Any]
 
@@ -41,6 +41,42 @@ class Asked:
 
     degree: NDArray[np.int64]
     positions: list[Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """How many vertices of each degree every registrar has; all of them know it.
+
+    Parameters
+    ----------
+    values : int64 array
+        The degrees that there are, ascending.
+    counts : int64 array of shape (values, slots)
+
+    Examples
+    --------
+    >>> some = Degrees(np.array([1, 3]), np.array([[4, 0], [1, 2]]))
+    >>> some.by_block.tolist(), some.heaviest, some.squares
+    ([[5, 7], [2, 6]], 3, 31.0)
+    """
+
+    values: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @property
+    def by_block(self) -> NDArray[np.int64]:
+        """Vertices, and the sum of their degrees, of every registrar: shape (slots, 2)."""
+        return np.stack([self.counts.sum(axis=0), self.values @ self.counts], axis=1)
+
+    @property
+    def heaviest(self) -> int:
+        """The highest degree, 0 if there are no vertices."""
+        return int(self.values.max(initial=0))
+
+    @property
+    def squares(self) -> float:
+        """The sum of the squares of all degrees."""
+        return float(self.values.astype(np.float64) ** 2 @ self.counts.sum(axis=1))
 
 
 def touched(ctx: Context, filed: Filed, vertices: int) -> NumberSet:
@@ -72,8 +108,10 @@ async def sum_degrees(
     return Asked(degree, positions)
 
 
-async def rank_block(ctx: Context, degree: NDArray[np.int64], vertices: int) -> Array:
-    """Return the rank of every vertex of this registrar's block."""
+async def rank_block(
+    ctx: Context, degree: NDArray[np.int64], vertices: int
+) -> tuple[Array, Degrees]:
+    """Return the rank of every vertex of this registrar's block, and the degrees of all."""
     values, which, counts = np.unique(degree, return_inverse=True, return_counts=True)
     came = await ctx.allgather(values, counts)
     every, at = np.unique(np.concatenate([some[0] for some in came]), return_inverse=True)
@@ -84,7 +122,7 @@ async def rank_block(ctx: Context, degree: NDArray[np.int64], vertices: int) -> 
     start = (np.cumsum(downward) - downward).reshape(counted.shape)[::-1, ctx.slot]
     ranks = np.empty(degree.size, number_dtype(vertices))
     _deal_ranks(which, start[np.searchsorted(every, values)], ranks)
-    return ranks
+    return ranks, Degrees(every, counted)
 
 
 @kernel

@@ -137,6 +137,8 @@ class Look:
         That of this slot.
     filed : Filed
         The edges that met on this slot, whoever's they are.
+    degrees : Degrees
+        How many vertices of each degree every block has.
     num_edges : int
         Of the whole graph.
     num_vertices : int
@@ -144,6 +146,7 @@ class Look:
 
     block: VertexBlock
     filed: Any
+    degrees: Any
     num_edges: int
     num_vertices: int
 
