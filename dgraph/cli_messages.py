@@ -40,7 +40,7 @@ def remedy(error: click.ClickException) -> str:
     return ""
 
 
-def _meant(message: str, kind: click.ParamType) -> str:
+def _meant(message: str, kind: object) -> str:
     """Return which of the choices was meant where Click has refused a word.
 
     >>> _meant("'degre' is not one of 'degree', 'hash'.", click.Choice(["degree", "hash"]))

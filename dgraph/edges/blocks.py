@@ -160,9 +160,10 @@ class Scanner:
         try:
             array.validate(full=True)
         except pa.ArrowInvalid as error:
+            ends = zip(offsets, offsets[1:], strict=False)
+            row = next(row for row, (a, b) in enumerate(ends) if not _is_utf8(text[a:b]))
             raise EdgeValueError(
-                f"{self.block.file.path} is not UTF-8, after {self.place_of(0, role)}: "
-                "save it as UTF-8"
+                f"{self.place_of(row, role)} is not UTF-8: save the file as UTF-8"
             ) from error
         return array
 
@@ -178,3 +179,16 @@ class Scanner:
     def place(self, at: int) -> str:
         """Name file and line of a byte of the buffer."""
         return self.block.place(self.origin + at)
+
+
+def _is_utf8(text: Bytes) -> bool:
+    """Tell whether the bytes of a field are text.
+
+    >>> _is_utf8(np.frombuffer("é".encode("latin-1"), np.uint8))
+    False
+    """
+    try:
+        text.tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
