@@ -113,7 +113,7 @@ class ConfigurationWarning(DgraphWarning):
 
 
 class EmptyWarning(DgraphWarning):
-    """Files were read that hold nothing: no edge, and no names of columns."""
+    """Files were read that hold no edge."""
 
 
 class IdWarning(DgraphWarning):

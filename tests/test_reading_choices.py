@@ -297,14 +297,24 @@ def test_files_that_hold_nothing_are_told(tmp_path: Path, client: Client, name: 
         assert graph.num_vertices == 0
 
 
-def test_files_of_no_edges_beside_others_and_bare_headers_are_tables(tmp_path: Path) -> None:
+def test_a_header_without_edges_is_told(tmp_path: Path, client: Client) -> None:
+    path = write(tmp_path / "a.csv", "from,to,km")
+    told = r"a.csv holds no edges, only the names of columns 'from', 'to', 'km': expected"
+    with pytest.warns(EmptyWarning, match=told):
+        frame = dg.read_edges(path)
+    assert frame.compute(scheduler="sync").columns.tolist() == ["source", "target"]
+    with pytest.warns(EmptyWarning, match=told), dg.from_edges(path, client=client) as graph:
+        assert graph.num_vertices == 0
+    (tmp_path / "b.csv").write_text("")
+    with pytest.warns(EmptyWarning, match="the 2 files from .*a.csv on hold no edges, only"):
+        assert len(dg.read_edges(tmp_path)) == 0
+
+
+def test_files_of_no_edges_beside_others_are_not_told(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("")
     write(tmp_path / "b.csv", "source,target")
-    assert dg.read_edges(tmp_path).compute(scheduler="sync").columns.tolist() == [
-        "source",
-        "target",
-    ]
-    assert len(dg.read_edges(tmp_path / "b.csv").compute(scheduler="sync")) == 0
+    write(tmp_path / "c.csv", "source,target", "1,2")
+    assert len(dg.read_edges(tmp_path).compute(scheduler="sync")) == 1
 
 
 def test_keys_change_when_a_file_does(tmp_path: Path) -> None:

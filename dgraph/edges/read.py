@@ -77,7 +77,7 @@ def read_edges(
         integers, none with leading zeros, and some are words: all are strings, which
         ``dtype="str"`` says as well.
     EmptyWarning
-        If a text file, or all of them, hold neither an edge nor names of columns.
+        If a text file, or all of them, hold no edge, with names of columns or without.
 
     Notes
     -----

@@ -183,8 +183,8 @@ def _open_text(
     has_weight = weighted and filled[0].weighted
     texts = [TextFile.of(*each, weighted) for each in zip(files, layouts, strict=True)]
     declared = ldbc.vertex_texts(files)
-    if not declared and all(layout.empty and not layout.names for layout in layouts):
-        _warn_of_nothing(files)
+    if not declared and all(layout.empty for layout in layouts):
+        _warn_of_nothing(files, next((each.names for each in layouts if each.names), ()))
     texts, declared, plan, ids = _plan(texts, declared, wanted)
     readers = [reader for text in texts for reader in _readers(text, plan, has_weight, half)]
     matrices = [layout.matrix for layout in layouts]
@@ -201,13 +201,13 @@ def _open_text(
     return EdgeSource(frame, vertices, readers=readers, chosen=chosen, names=names)
 
 
-def _warn_of_nothing(files: Sequence[File]) -> None:
-    """Warn that no line of any file holds anything, so that a graph of them is empty."""
+def _warn_of_nothing(files: Sequence[File], names: Sequence[str] = ()) -> None:
+    """Warn that no line of any file holds an edge, so that a graph of them is empty."""
     first, *others = (file.path for file in files)
     told = f"the {len(files)} files from {first} on hold" if others else f"{first} holds"
+    but = f"only the names of columns {', '.join(map(repr, names))}" if names else "no line"
     warnings.warn(
-        f"{told} no edges, and no names of columns: expected lines of two ids; is it the right "
-        "path?",
+        f"{told} no edges, {but}: expected lines of two ids; is it the right path?",
         EmptyWarning,
         stacklevel=2,
     )
