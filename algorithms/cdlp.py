@@ -116,7 +116,7 @@ async def cdlp_slot(ctx: Context, shard: Shard, max_iter: int = 10) -> dict[str,
         many = heavy > 0 or votes * FEW > rows.out.size + rows.into.size
         work = None if many else mark_neighbours(rows, changed[:count], masters, marks)
         await exchange_changes(
-            ctx, shard, changed[:count], (label,), marks, (count, many), work
+            ctx, shard, changed[:count], (label,), marks, (count, many), work, most=True
         )
         everyone = ctx.vote[1] > 0
         if ctx.vote[0] == 0:

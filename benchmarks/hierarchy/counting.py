@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.hierarchy.exchanges import Bits, Dense, Exchange, Reduce
 from benchmarks.hierarchy.world import World, gather
+from dgraph.engine.figures import FADE
 from dgraph.engine.network import AUTO, Network
 from dgraph.exchange.frame import COLUMN, HEADER
 from dgraph.topology import Topology
@@ -28,9 +29,6 @@ Numbers = NDArray[np.int64]
 
 #: So many places are looked up at a time; bounds memory.
 BLOCK = 1 << 21
-
-#: As in the router.
-FADE = 4
 
 
 class Sent(NamedTuple):

@@ -42,6 +42,7 @@ async def exchange_changes(
     marks: Bits | None = None,
     vote: Any = None,
     work: int | None = None,
+    most: bool = False,
 ) -> Places:
     """Tell the proxies of changed masters their values, and the owners what is marked.
 
@@ -58,18 +59,23 @@ async def exchange_changes(
         Summed over the slots on the way; see :attr:`Context.vote`.
     work : int, optional
         Edges that this slot expects to scan in the next superstep.
+    most : bool
+        Whether most masters change the first time, the same on every slot: by that the way of
+        that superstep is chosen; of later ones by how many there were.
 
     Returns
     -------
     int32 array
         Proxies of this slot whose masters have changed.
     """
+    if ctx.gateways is not None:
+        ctx.gateways.figures.most = most
     gateways = await ctx.gateways_for("changes", shard, sum(some.itemsize for some in values))
     if gateways is not None:
         return await ctx.over_gateways(
             gateways.changes(shard, changed, values, marks, ctx.ballot(vote), work)
         )
-    frames = []
+    frames, counts = [], np.zeros(2, np.int64)
     for peer in shard.peers:
         places = _places_of(changed, shard, peer)
         marked = _NOTHING if marks is None else _marked(marks, shard, peer)
@@ -82,6 +88,9 @@ async def exchange_changes(
                 _encode(marked, size),
             )
             frames.append(Frame(ctx.slot, peer, columns, places.size + marked.size))
+            counts += marked.size, places.size
+    if ctx.gateways is not None:
+        ctx.gateways.figures.counts(*counts.tolist())
     told = [_NOTHING]
     for frame in await ctx.exchange(frames, vote, "sum", work):
         places, *news, marked = frame.columns

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.hop import Hop
-from dgraph.exchange.routing.choice import Load, cheapest, measured
+from dgraph.exchange.routing.choice import Flow, Load, cheapest, measured
 from dgraph.exchange.routing.ground import Ground, Strategy, default_group
 from dgraph.exchange.routing.monitors import HEAVIEST, score
 from dgraph.exchange.routing.schedule import schedule
@@ -30,6 +30,21 @@ ALIKE_EACH_TIME = ("votes", "multicast")
 
 #: What goes straight where no slots meet below the top: these gather in groups.
 GATHERING = ("aml", "mst", "rail", "monitor", "multileader", AUTO)
+
+
+#: What goes the other way in a superstep that goes one way.
+NOTHING = Flow(0, 0.0)
+
+
+def nearest_power(count: int) -> int:
+    """Return the power of two nearest to a count.
+
+    Examples
+    --------
+    >>> [nearest_power(count) for count in (0, 1, 3, 5, 6, 100)]
+    [1, 1, 4, 4, 8, 128]
+    """
+    return 1 << max(int(1.414 * count).bit_length() - 1, 0)
 
 
 class Network:
@@ -117,7 +132,14 @@ class Network:
         return self.ground.topology.level(slots[:, None], slots[None, :])
 
     def choose(
-        self, kind: str, backwards: bool | None, messages: int, width: float, vertices: int
+        self,
+        kind: str,
+        backwards: bool | None,
+        messages: int,
+        width: float,
+        vertices: int,
+        places: int = 0,
+        back: Flow = NOTHING,
     ) -> str:
         """Return the routing of a superstep: what is asked for, or the cheapest.
 
@@ -133,6 +155,10 @@ class Network:
             Bytes of a message.
         vertices : int
             To, or from, how many; 0 if messages are not combined.
+        places : int
+            See :class:`Flow`.
+        back : Flow
+            What goes the other way, if it goes both ways at once.
         """
         if self.routing != AUTO:
             return self.routing
@@ -140,12 +166,13 @@ class Network:
         if kind == "votes" and not spread:
             return "direct"
         if kind not in ALIKE_EACH_TIME:
-            messages = 1 << max(int(1.414 * messages).bit_length() - 1, 0)  # the nearest power
-        key = backwards, messages, width, vertices
+            messages = nearest_power(messages)
+            back = back._replace(messages=nearest_power(back.messages))
+        key = backwards, messages, width, vertices, places, back
         name = self._chosen.get(key)
         if name is None:
             # if one process has all slots they are virtual: frames count as between processes
-            load = Load(messages, width, vertices, always=True)
+            load = Load(messages, width, vertices, True, places, back)
             flat = self.ground.topology.height < 2
             names = CANDIDATES[:-1] if flat else CANDIDATES
             name = cheapest(names, backwards, self.ground, self._cost, load)

@@ -7,8 +7,7 @@ Three kinds of load travel::
     multicast values or bits of masters; they part where the ways to their proxies do
 
 A :class:`Router` belongs to one slot. All slots make the same choices, from figures that they
-share: what was sent in the last superstep of the same kind, or what its program says of the
-next one, rides on the votes.
+share: see :mod:`dgraph.engine.figures`.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.agreement import Agreement
+from dgraph.engine.figures import VALUE, Figures
 from dgraph.engine.multicast import Multicast, fill, open_bits, pack_bits
-from dgraph.engine.network import ALIKE_EACH_TIME, AUTO, Network
+from dgraph.engine.network import Network
 from dgraph.engine.news import (
     News,
     join_frames,
@@ -36,6 +36,7 @@ from dgraph.exchange.combining import merge
 from dgraph.exchange.envelope import Parts, open_frames, open_parts, pack_frames, pack_parts
 from dgraph.exchange.frame import Array, Frame
 from dgraph.exchange.hub import Delivery, Request
+from dgraph.exchange.routing.choice import NUMBER
 from dgraph.shard import Shard
 from dgraph.shard.bits import set_bits, words
 
@@ -48,15 +49,6 @@ _NO_VOTE = np.zeros(0, np.int64)
 
 #: Of messages that only say which vertex is meant.
 NO_VALUES = np.zeros(0, np.int8)
-
-#: A superstep may have this part of the messages of the one before.
-FADE = 4
-
-#: Bytes that say which vertex a message is about; of a value that is not known better.
-NUMBER, VALUE = 4.0, 8.0
-
-#: Whether a kind of superstep goes the ways of its routing backwards; None: both at once.
-_BACKWARDS = {"reduce": False, "multicast": True, "changes": None}
 
 
 class Router:
@@ -73,6 +65,8 @@ class Router:
         What the record calls the superstep.
     vote : int64 array
         The total of the last vote.
+    figures : Figures
+        About how many messages there are.
     """
 
     def __init__(self, slot: int, network: Network) -> None:
@@ -82,9 +76,8 @@ class Router:
         self.vote = _NO_VOTE
         self._parity = 0
         self._buffers: dict[Any, Array] = {}
-        self._figures: dict[str, int] = {}
         self._chosen = ""  # of which kind is the superstep to come, if it goes straight
-        self._ahead = 0  # messages of the one after it
+        self.figures = Figures(network)
         self._agreement = Agreement(slot, network)
         self._straight = Straight(slot, network.ground.topology)
 
@@ -111,7 +104,7 @@ class Router:
         ahead : int
             About how many messages this slot will send in the next one, if that may be more.
         """
-        self._ahead = ahead
+        self.figures.ahead = ahead
         if await self._choose(kind, shard, width) != "direct":
             return self
         self._chosen = kind
@@ -124,13 +117,14 @@ class Router:
         sent = sum([frame.count for frame in frames])
         if self.is_straight:
             kind, self._chosen = self._chosen, ""
-            return await self._direct(frames, ballot, op, work, kind, sent)
+            counts = self.figures.counted(sent)
+            return await self._direct(frames, ballot, op, work, kind, *counts)
         kind = "frames" if op == "sum" else "votes"
-        messages = self._figure("frames") if kind == "frames" else self.network.slots**2
+        messages = self.figures.about("frames") if kind == "frames" else self.network.slots**2
         name = self.network.choose(kind, False, messages, NUMBER + VALUE, 0)
         if name == "direct":
             return await self._direct(frames, ballot, op, work, kind, sent)
-        ballot = self._with_figure(ballot, kind, sent)
+        ballot = self.figures.add_to(ballot, kind, sent)
         trip = self._trip(name, False, ballot, work, self._straight.frames(frames), op)
         held, arrived = list(frames), []
         for hop in trip.hops:
@@ -160,7 +154,7 @@ class Router:
         numbers = await self._agreement.numbers(shard)
         bases = numbers.bases
         name = await self._choose("reduce", shard, values.itemsize)
-        ballot = self._with_figure(ballot, "reduce", vertices.size)
+        ballot = self.figures.add_to(ballot, "reduce", vertices.size)
         told, values = merge(vertices, values, combiner, shard.size)
         held = [Parts(numbers.placed[told - np.int32(shard.masters)], values)]
         before = self._straight.parts(held[0].numbers, bases, values.dtype.itemsize)
@@ -244,8 +238,8 @@ class Router:
         name = await self._choose("changes", shard, width)
         ways = await self._agreement.ways(shard, name)
         before = self._straight.changed(shard, changed, width)
+        ballot = self.figures.add_to(ballot, "changes", marked.size, int(before[1].sum()))
         before += self._straight.parts(marked, bases, 0)
-        ballot = self._with_figure(ballot, "changes", int(before[1].sum()))
         trip = self._trip(name, None, ballot, work, before)
         held = {self.slot: News(changed, tuple(some[changed] for some in values))}
         waiting = [Parts(marked, marked)]
@@ -290,9 +284,9 @@ class Router:
         op: str,
         work: int | None,
         kind: str,
-        sent: int,
+        *sent: int,
     ) -> list[Frame]:
-        ballot = self._with_figure(ballot, kind, sent)
+        ballot = self.figures.add_to(ballot, kind, *sent)
         delivery: Delivery = await Request(frames, ballot, op, work, self.stage)
         self._end(delivery.vote, kind)
         return delivery.frames
@@ -353,36 +347,13 @@ class Router:
             found = self._buffers[key] = np.empty(length, dtype)
         return found[:length]
 
-    # Figures that all slots share
-
     async def _choose(self, kind: str, shard: Shard, width: float) -> str:
         """Return the routing of a superstep with values of so many bytes."""
         numbers = await self._agreement.numbers(shard)
-        backwards = _BACKWARDS[kind]
-        if kind in ALIKE_EACH_TIME:
-            messages = numbers.total
-        else:
-            messages, width = self._figure(kind), NUMBER + width
-        return self.network.choose(kind, backwards, messages, width, int(numbers.bases[-1]))
-
-    def _figure(self, kind: str) -> int:
-        """Return about how many messages of a kind there will be, a few in any case.
-
-        To take a longer way for nothing costs little, to send many frames straight costs much.
-        """
-        return max(self._figures.get(kind, 0), self.network.slots)
-
-    def _with_figure(self, ballot: Votes, kind: str, sent: int) -> Votes:
-        if self.network.routing != AUTO or kind in ALIKE_EACH_TIME:
-            return ballot
-        ahead, self._ahead = self._ahead, 0
-        return np.append(ballot, np.int64(max(sent, ahead)))
+        return self.figures.choose(kind, width, numbers.total, int(numbers.bases[-1]))
 
     def _end(self, vote: Votes, kind: str) -> None:
-        if self.network.routing == AUTO and kind not in ALIKE_EACH_TIME:
-            self._figures[kind] = max(int(vote[-1]), self._figure(kind) // FADE)
-            vote = vote[:-1]
-        self.vote = vote
+        self.vote = self.figures.learn(kind, vote)
 
 
 def _pieces(parts: Parts, begin: Votes, end: Votes) -> Parts:

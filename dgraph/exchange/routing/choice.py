@@ -13,6 +13,8 @@ Messages are taken for spread evenly. Of k slots each sends M to N vertices, to 
 one. Where these meet, N k M / (N + (k - 1) M) are left: M for one slot, never more than N. So
 many are left of tosses at vertices of all degrees (of t tosses N t / (N + t)), of which each
 slot makes as many as give M. On the emulated network PageRank's messages are met within 3 %.
+Which vertices they are about takes 4 bytes each, or a bit for each that they could be about.
+In a superstep that goes both ways each way has its own messages.
 
 All slots come to the same choice, for the arithmetic is that of IEEE 754 without any function
 of a library.
@@ -35,6 +37,9 @@ __all__ = ["HEAD", "Load", "cheapest", "estimate", "measured"]
 
 #: Bytes of a frame without messages.
 HEAD = 72
+
+#: Bytes that say which vertex a message is about.
+NUMBER = 4.0
 
 #: Seconds that a stage costs beside its frames: measured, between threads of a process.
 STAGE = 3e-5
@@ -72,6 +77,25 @@ BETA = (1e-10, 1.25e-10, 1.25e-9)
 TCP = 3e-5
 
 
+class Flow(NamedTuple):
+    """Messages that go one way.
+
+    Parameters
+    ----------
+    messages : int
+        Between slots, in all.
+    width : float
+        Bytes of each.
+    places : int
+        About how many pairs of a vertex and a slot there could be a message. Which of them
+        there are goes along, beside the bytes of each; 0: nothing of that kind does.
+    """
+
+    messages: int
+    width: float
+    places: int = 0
+
+
 class Load(NamedTuple):
     """What a superstep has to carry.
 
@@ -85,12 +109,22 @@ class Load(NamedTuple):
         To how many vertices, in all; 0 if messages cannot be combined.
     always : bool
         Whether frames are sent on every link, for votes.
+    places : int
+        See `Flow`.
+    back : Flow
+        What goes the other way, in a superstep that goes both ways.
     """
 
     messages: int
     width: float
     vertices: int = 0
     always: bool = False
+    places: int = 0
+    back: Flow = Flow(0, 0.0)
+
+    def without_bytes(self) -> Load:
+        """Return as many messages that hold nothing."""
+        return self._replace(width=0.0, places=0, back=Flow(self.back.messages, 0.0))
 
 
 class _Weight(NamedTuple):
@@ -142,7 +176,7 @@ def cheapest(
         return "direct"
     fastest = min(worth, key=lambda name: worth[name].seconds)
     seconds = worth[fastest].seconds
-    empty = _weigh(fastest, backwards, ground, cost, load._replace(width=0.0))
+    empty = _weigh(fastest, backwards, ground, cost, load.without_bytes())
     if 2 * empty.seconds < seconds + empty.latency:
         alike = [name for name, some in worth.items() if some.seconds <= ALIKE * seconds]
         return min(alike, key=lambda name: (_moving(name, backwards, ground), worth[name]))
@@ -155,8 +189,10 @@ def _moving(name: str, backwards: bool | None, ground: Ground) -> int:
     return sum(stage.sent.slot.size > 0 for stage in stages(name, backwards, ground))
 
 
-def estimate(name: str, backwards: bool, ground: Ground, cost: CostModel, load: Load) -> float:
-    """Return the seconds that a superstep takes on the links.
+def estimate(
+    name: str, backwards: bool | None, ground: Ground, cost: CostModel, load: Load
+) -> float:
+    """Return the seconds that a superstep takes on the links; backwards None: of both ways.
 
     Examples
     --------
@@ -181,13 +217,18 @@ def _weigh(
     """Return what a superstep costs over a routing."""
     (costs, links), domains = _costs_by_level(cost), _domains(ground)
     slots = ground.topology.slots
-    each = load.messages / (slots * max(slots - 1, 1))  # of each slot to each other one
-    figures = float(load.width), load.vertices / slots, load.always, picked
+    pairs = slots * max(slots - 1, 1)
+    # of each slot to each other one
+    flows = [
+        (flow.messages / pairs, float(flow.width), flow.places / pairs)
+        for flow in (Flow(load.messages, load.width, load.places), load.back)
+    ]
+    figures = *flows, load.vertices / slots, load.always, picked
     seconds = latency = work = 0.0
     for stage in stages(name, backwards, ground):
         if stage.sent.slot.size:
             sides = [
-                _weigh_side(*ends, stage.share * each, *figures, costs, links, domains)
+                _weigh_side(ends, *figures, costs, links, domains)
                 for ends in (stage.sent, stage.got)
             ]
             # a frame that is sent now and then makes a stage wait now and then
@@ -224,8 +265,38 @@ def _domains(ground: Ground) -> NDArray[np.int64]:
 
 
 @kernel(nogil=False)
+def _met(each, pairs, kinds, room):  # type: ignore[no-untyped-def]
+    """Return how many messages are left of those of so many pairs of slots, to `kinds` slots.
+
+    Examples
+    --------
+    >>> _met(10.0, 3, 3, 20.0), round(_met(10.0, 2, 1, 20.0), 9), _met(10.0, 2, 1, 0.0)
+    (30.0, 13.333333333, 20.0)
+    """
+    if room <= 0.0 or pairs <= kinds:
+        return each * pairs
+    own = min(each, room)
+    return room * pairs * own / (room + (pairs / kinds - 1.0) * own)
+
+
+@kernel(nogil=False)
+def _load_link(flow, pairs, kinds, room):  # type: ignore[no-untyped-def]
+    """Return the messages of one way on a link, and their bytes.
+
+    Examples
+    --------
+    >>> _load_link((10.0, 8.0, 0.0), 1, 1, 0.0), _load_link((10.0, 8.0, 160.0), 1, 1, 0.0)
+    ((10.0, 80.0), (10.0, 100.0))
+    """
+    each, width, places = flow
+    messages = _met(each, pairs, kinds, room)
+    told = min(NUMBER * messages, _met(places, pairs, kinds, room) / 8.0)
+    return messages, width * messages + told
+
+
+@kernel(nogil=False)
 def _weigh_side(  # type: ignore[no-untyped-def]
-    slot, level, times, pairs, kinds, each, width, room, always, picked, costs, links, domains
+    ends, ahead, back, room, always, picked, costs, links, domains
 ):
     """Return what the most loaded slot or link spends, how long all wait, and all work.
 
@@ -234,14 +305,15 @@ def _weigh_side(  # type: ignore[no-untyped-def]
     """
     spent, passing = np.zeros(domains.shape[1]), np.zeros(domains.shape)
     work = waits = 0.0
+    slot, level, times, pairs, kinds, pairs_back, kinds_back = ends
     for i in range(slot.size):
         alpha, beta, latency, slowest = costs[:, level[i]]
-        messages = each * pairs[i]
-        if room > 0.0 and pairs[i] > kinds[i]:
-            own = min(each, room)
-            messages = room * pairs[i] * own / (room + (pairs[i] / kinds[i] - 1.0) * own)
+        messages, size = _load_link(ahead, pairs[i], kinds[i], room)
+        if pairs_back[i]:
+            more, size_back = _load_link(back, pairs_back[i], kinds_back[i], room)
+            messages, size = messages + more, size + size_back
         frames = 1.0 if always else messages / (1.0 + messages)
-        size = width * messages + HEAD * frames
+        size += HEAD * frames
         handling = (alpha - latency) * frames + beta * size + picked * messages
         spent[slot[i]] += times[i] * handling
         for above in range(level[i]):

@@ -27,6 +27,8 @@ class Ends(NamedTuple):
     kinds : int64 array
         To how many targets; on the way back: from how many sources. So many are left of these
         messages if all that can meet do.
+    pairs_back, kinds_back : int64 arrays
+        The same of messages that go back at the same time; 0 where all go one way.
     """
 
     slot: Numbers
@@ -34,21 +36,22 @@ class Ends(NamedTuple):
     times: Numbers
     pairs: Numbers
     kinds: Numbers
+    pairs_back: Numbers
+    kinds_back: Numbers
 
 
 class Stage(NamedTuple):
-    """The links of a stage by the slots that send, and by those that receive.
-
-    `share` of the messages go in each direction.
-    """
+    """The links of a stage by the slots that send, and by those that receive."""
 
     sent: Ends
     got: Ends
-    share: float
 
 
 class Rows(NamedTuple):
-    """As Ends, with targets and sources."""
+    """As Ends, of both directions: messages ahead to targets, and messages back from sources.
+
+    `back` None: as many as ahead.
+    """
 
     slot: Any
     level: Any
@@ -56,14 +59,26 @@ class Rows(NamedTuple):
     pairs: Any
     targets: Any
     sources: Any
+    back: Any = None
 
     def ends(self, backwards: bool | None) -> Ends:
         """Return links in one direction, or of both at once."""
-        slot, level, times, pairs, targets, sources = np.broadcast_arrays(*self)
-        kinds = targets + sources if backwards is None else sources if backwards else targets
-        found = (slot, level, times, pairs * (2 if backwards is None else 1), kinds)
-        there = (times > 0) & (pairs > 0)
+        back = self.pairs if self.back is None else self.back
+        slot, level, times, *ways = np.broadcast_arrays(
+            *self[:3], self.pairs, self.targets, back, self.sources
+        )
+        ahead, behind = ways[:2], ways[2:]
+        none = [np.zeros_like(slot)] * 2
+        first = behind if backwards else ahead
+        second = behind if backwards is None else none
+        there = (times > 0) & (first[0] + second[0] > 0)
+        found = slot, level, times, *_if_any(*first), *_if_any(*second)
         return Ends(*(np.asarray(some[there], np.int64) for some in found))
+
+
+def _if_any(pairs: Numbers, kinds: Numbers) -> tuple[Numbers, Numbers]:
+    """Return both, of no messages no kinds."""
+    return pairs, np.where(pairs > 0, kinds, 0)
 
 
 Side = list[Rows]

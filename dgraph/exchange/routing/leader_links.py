@@ -54,30 +54,26 @@ def _crew(ground: Ground) -> _Crew:
     return _Crew(lead, [count > number for number in range(LEADERS)], count, outside)
 
 
-def links_of_leaders(ground: Ground, backwards: bool | None) -> list[tuple[Side, Side]]:
-    """Return the links of each stage; of what meets only the kinds of this direction.
+def links_of_leaders(ground: Ground) -> list[tuple[Side, Side]]:
+    """Return the links of each stage.
 
     Examples
     --------
     >>> from dgraph.topology import Topology
-    >>> gather, across, scatter = links_of_leaders(Ground(Topology.from_fanouts([4, 2])), False)
+    >>> gather, across, scatter = links_of_leaders(Ground(Topology.from_fanouts([4, 2])))
     >>> [rows.times.tolist() for rows in across[0]][0]
     [1, 1]
     """
     crew = _crew(ground)
-    return [some(ground, crew, backwards) for some in (_gather, _across, _scatter)]
+    return [some(ground, crew) for some in (_gather, _across, _scatter)]
 
 
-def _rows(
-    backwards: bool | None, slot: Any, level: Any, times: Any, ahead: Any, back: Any
-) -> Rows:
+def _rows(slot: Any, level: Any, times: Any, ahead: Any, back: Any) -> Rows:
     """Make rows of messages and kinds ahead and back."""
-    ways = {False: (ahead,), True: (back,), None: (ahead, back)}[backwards]
-    pairs, kinds = (sum(np.asarray(way[at]) for way in ways) for at in range(2))
-    return Rows(slot, level, times, pairs, kinds, kinds)
+    return Rows(slot, level, times, ahead[0], ahead[1], back[1], back[0])
 
 
-def _gather(ground: Ground, crew: _Crew, backwards: bool | None) -> tuple[Side, Side]:
+def _gather(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
     topology, slots = ground.topology, np.arange(ground.topology.slots)
     beyond = slots.size - ground.groups.size
     beside = beside_slots(ground)[: ground.group + 1]
@@ -91,7 +87,7 @@ def _gather(ground: Ground, crew: _Crew, backwards: bool | None) -> tuple[Side, 
         far = topology.level(slots, lead)
         ahead = crew.outside[number] + 1
         back = 1 + beyond * (served == number)
-        sent.append(_rows(backwards, slots, far, counts, (ahead, ahead), (back, 1)))
+        sent.append(_rows(slots, far, counts, (ahead, ahead), (back, 1)))
         for level, some in enumerate(others):
             some -= counts & (far == level)
         mine = crew.has[number] & (slots == lead)
@@ -100,16 +96,14 @@ def _gather(ground: Ground, crew: _Crew, backwards: bool | None) -> tuple[Side, 
             weight = ((served == number) == own).astype(np.int64)
             back_ = 1 + beyond * own
             for level, some in enumerate(weight_met(ground, weight)[: ground.group + 1]):
-                got.append(
-                    _rows(backwards, slots, level, some * mine, (ahead, ahead), (back_, 1))
-                )
+                got.append(_rows(slots, level, some * mine, (ahead, ahead), (back_, 1)))
     for level, (some, all_) in enumerate(zip(others, beside, strict=True)):
-        sent.append(_rows(backwards, slots, level, some, (1, 1), (1, 1)))
-        got.append(_rows(backwards, slots, level, all_ * simple, (1, 1), (1, 1)))
+        sent.append(_rows(slots, level, some, (1, 1), (1, 1)))
+        got.append(_rows(slots, level, all_ * simple, (1, 1), (1, 1)))
     return sent, got
 
 
-def _across(ground: Ground, crew: _Crew, backwards: bool | None) -> tuple[Side, Side]:
+def _across(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
     groups = ground.groups
     first = groups.local == 0
     sent: Side = []
@@ -124,8 +118,8 @@ def _across(ground: Ground, crew: _Crew, backwards: bool | None) -> tuple[Side, 
                 slot, times = lead[mine], like[level][mine]
                 here = groups.size[mine], crew.leaders[mine], number
                 there = size, theirs, other
-                sent.append(_rows(backwards, slot, level, times, *_between(here, there)))
-                got.append(_rows(backwards, slot, level, times, *_between(there, here)))
+                sent.append(_rows(slot, level, times, *_between(here, there)))
+                got.append(_rows(slot, level, times, *_between(there, here)))
     return sent, got
 
 
@@ -156,7 +150,7 @@ def _served(size: Any, count: Any, number: Any, count_: Any, number_: Any) -> An
     return both * np.maximum((size - most + whole - 1) // whole, 0)
 
 
-def _scatter(ground: Ground, crew: _Crew, backwards: bool | None) -> tuple[Side, Side]:
+def _scatter(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
     topology, slots = ground.topology, np.arange(ground.topology.slots)
     beyond = slots.size - ground.groups.size
     served = ground.groups.local % crew.leaders
@@ -170,9 +164,9 @@ def _scatter(ground: Ground, crew: _Crew, backwards: bool | None) -> tuple[Side,
             # ahead: only to those that it serves
             ahead = beyond * own, own * (beyond > 0)
             some = others & ((served == number) == own)
-            got.append(_rows(backwards, slots, far, some, ahead, (back, back)))
+            got.append(_rows(slots, far, some, ahead, (back, back)))
             mine = crew.has[number] & (slots == lead)
             weight = ((served == number) == own).astype(np.int64)
             for level, met in enumerate(weight_met(ground, weight)[: ground.group + 1]):
-                sent.append(_rows(backwards, slots, level, met * mine, ahead, (back, back)))
+                sent.append(_rows(slots, level, met * mine, ahead, (back, back)))
     return sent, got

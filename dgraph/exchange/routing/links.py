@@ -56,24 +56,27 @@ def stages(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
         ahead = [inside, across]
         back = [(got, sent) for sent, got in (across, inside)]
         both = [
-            (one[0] + other[0], one[1] + other[1])
+            (_one_way(one[0], other[0]), _one_way(one[1], other[1]))
             for one, other in zip(ahead, back, strict=True)
         ]
         found = {False: ahead, True: back, None: both}[backwards]
-        return [_stage(*sides, False, backwards is None) for sides in found]
+        return [_stage(*sides, backwards) for sides in found]
     if name == "aml" and backwards is not None:
-        return [_stage(*sides, False, False) for sides in _aml(ground, backwards)]
-    if name == "multileader":
-        found = links_of_leaders(ground, backwards)
-        return [_stage(*sides, False, backwards is None) for sides in found]
+        return [_stage(*sides, backwards) for sides in _aml(ground, backwards)]
     closed = _CLOSED.get(name)
     if closed is None:
         return count_all(name, backwards, ground)
-    return [_stage(*sides, backwards, backwards is None) for sides in closed(ground)]
+    return [_stage(*sides, backwards) for sides in closed(ground)]
 
 
-def _stage(sent: Side, got: Side, backwards: bool | None, both: bool) -> Stage:
-    return Stage(_joined(sent, backwards), _joined(got, backwards), 0.5 if both else 1.0)
+def _stage(sent: Side, got: Side, backwards: bool | None) -> Stage:
+    return Stage(_joined(sent, backwards), _joined(got, backwards))
+
+
+def _one_way(ahead: Side, back: Side) -> Side:
+    """Return links that messages go in one direction, and others that they go in the other."""
+    first = [rows._replace(back=0) for rows in ahead]
+    return first + [rows._replace(pairs=0, back=rows.pairs) for rows in back]
 
 
 def _joined(side: Side, backwards: bool | None) -> Ends:
@@ -91,26 +94,30 @@ def count_all(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
     ways = []
     for back in directions:
         strategy = (BACKWARDS if back else STRATEGIES)[name](ground)
+        where = positions(strategy, source, target)
         # what meets is to one target (or parts, on the way back: from one source)
-        ends = source + slots.size if back else target
-        ways.append((positions(strategy, source, target), ends))
-    ends = np.concatenate([end for _, end in ways])
-    where = np.concatenate([rows for rows, _ in ways], axis=1)
-    return [_counted(a, b, ends, ground, 1 / len(directions)) for a, b in pairwise(where)]
+        end = source if back else target
+        ways.append([(*hop, end) for hop in pairwise(where)])
+    return [_counted(hops, ground) for hops in zip(*ways, strict=True)]
 
 
-def _counted(
-    here: Numbers, there: Numbers, ends: Numbers, ground: Ground, share: float
-) -> Stage:
+def _counted(hops: Sequence[tuple[Numbers, Numbers, Numbers]], ground: Ground) -> Stage:
+    """Return a stage of messages of one or two directions: from here, to there, their ends."""
     slots = ground.topology.slots
-    moved = here != there
-    links = here[moved] * slots + there[moved]
-    link, pairs = np.unique(links, return_counts=True)
-    both = np.unique(links * 2 * slots + ends[moved])
-    kinds = np.unique(both // (2 * slots), return_counts=True)[1]
+    taken = []
+    for here, there, ends in hops:
+        moved = here != there
+        taken.append((here[moved] * slots + there[moved], ends[moved]))
+    link = np.unique(np.concatenate([links for links, _ in taken]))
+    counts = np.zeros((2, 2, link.size), np.int64)
+    for way, (links, ends) in enumerate(taken):
+        both = np.unique(links * slots + ends)
+        for row, some in enumerate((links, both // slots)):
+            counts[way, row] = np.bincount(np.searchsorted(link, some), minlength=link.size)
     here, there = link // slots, link % slots
-    like = ground.topology.level(here, there), np.ones(link.size, np.int64), pairs, kinds
-    return Stage(Ends(here, *like), Ends(there, *like), share)
+    one = np.ones(link.size, np.int64)
+    like = ground.topology.level(here, there), one, *counts[0], *counts[1]
+    return Stage(Ends(here, *like), Ends(there, *like))
 
 
 # Direct
@@ -301,5 +308,6 @@ def _down(some: _Children) -> tuple[Side, Side]:
 _CLOSED: dict[str, Callable[[Ground], Sequence[tuple[Side, Side]]]] = {
     "direct": _direct,
     "monitor": _monitor,
+    "multileader": links_of_leaders,
     "tree": _tree,
 }
