@@ -174,6 +174,32 @@ def test_the_example_of_the_manual() -> None:
     }
 
 
+SHOWN = """TorusName=pod1 Dims=4x4x2 Nodes=node[01-32]
+  TorusName=pod1 PlacementDims=2x2x1(4) Anchors=8
+TorusName=pod2 Dims=2x2x1 Nodes=m[1-3]
+"""
+
+
+def test_tori_that_scontrol_shows_are_domains_whose_cells_are_not_known() -> None:
+    """It lists hosts in the order of its own table, and says nothing of empty cells."""
+    with pytest.warns(TopologyWarning, match=r"hops are read from topology\.yaml"):
+        shown = Topology.read(SHOWN)
+    assert shown.reading is not None
+    assert shown.reading.format == "scontrol"
+    written = Topology.read(POD.replace("m[1-4]", "'m[1-3],gone'"))
+    hosts = [host for host in written.paths if host != "gone"]
+    assert shown.paths == {host: written.paths[host] for host in hosts}
+    with pytest.raises(OptionError, match="rings or tori"):
+        shown.distance("node01", "node02", metric="hops")
+
+
+def test_a_torus_without_hosts_is_warned_of() -> None:
+    with pytest.warns(TopologyWarning) as said:
+        tree = Topology.read("TorusName=p Dims=1x1x2 Nodes=a,b\nTorusName=spare Dims=2x2x2")
+    assert any("line 2: torus spare has no hosts" in str(each.message) for each in said)
+    assert tree.paths == {"a": ("p",), "b": ("p",)}
+
+
 def torus(dims: str = "{x: 2, y: 2, z: 1}", rest: str = "nodes: 'n[1-4]'") -> str:
     return (
         "- topology: t\n  torus3d:\n    toruses:\n"
@@ -195,6 +221,13 @@ def region(x: int, width: int) -> str:
         ("RingName=a Nodes=n[1-2]\nSwitchName=s Nodes=m", 1, "SwitchName="),
         ("RingName=a Nodes=n\nBlockName=b Nodes=m", 2, "RingName="),
         ("- topology: t\n  ring:\n    rings:\n      - ring: a\n", 4, "expected hosts in a"),
+        ("TorusName=a Dims=2x2x1 Nodes=n\nTorusName=a Dims=2x2x1", 2, "first in line 1"),
+        ("TorusName=a Dims=2x2x1 Nodes=n\nTorusName=b Dims=1x1x1 Nodes=n", 2, "stands twice"),
+        ("TorusName=a Dims=2x2x1 Nodes=n[1-5]", 1, "at most 4 hosts"),
+        ("TorusName=a Dims=2x0x1 Nodes=n", 1, "Dims such as 4x4x2"),
+        ("TorusName=a Nodes=n", 1, "Dims such as 4x4x2"),
+        ("TorusName=a Dims=2x2x1 Nodes=n[1-", 1, "n[1-"),
+        ("TorusName=a Dims=2x2x1 Nodes=n\nSwitchName=s Level=0 Nodes=m", 1, "SwitchName="),
         (torus(rest="nodes: 'n[1-3]'"), 4, "expected 4 hosts"),
         (torus(dims="{x: 2, y: 2}"), 5, '"z"'),
         (torus(dims="{x: 2, y: 2, z: 0}"), 5, "at least 1"),

@@ -5,7 +5,7 @@
     * - slurm
       - ``topology.conf``, tree, blocks or rings
     * - scontrol
-      - ``scontrol show topology``
+      - ``scontrol show topology``; of tori which hosts are in each, not their cells
     * - slurm-yaml
       - ``topology.yaml``: tree, blocks, rings or tori
     * - slurm-env

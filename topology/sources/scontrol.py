@@ -1,7 +1,15 @@
-"""``scontrol show topology``: as topology.conf, but upper switches repeat the hosts below."""
+"""``scontrol show topology``: as topology.conf, but upper switches repeat the hosts below.
+
+Of a 3D torus it shows which hosts are in it, in the order of Slurm's own table, not in which
+cells: how many hops they are apart ``topology.yaml`` says. Its lines are those of Slurm 26.05::
+
+    TorusName=pod1 Dims=4x4x2 Nodes=n[01-32]
+      TorusName=pod1 PlacementDims=2x2x1(4) Anchors=8
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -14,12 +22,17 @@ from dgraph.topology.sources.text import Notes, Text
 
 NAME = "scontrol"
 
-_KEYS = (*KEYS, "Level", "AggregatedBlock", "BlockIndex", "BlockSize")
+_KEYS = (
+    *(*KEYS, "Level", "AggregatedBlock", "BlockIndex", "BlockSize"),
+    *("TorusName", "Dims", "PlacementDims", "Anchors"),
+)
 
 _FIRST = re.compile(
-    r"^\s*(SwitchName=\S+\s+Level=|BlockName=\S+\s+BlockIndex=|AggregatedBlock=)",
+    r"^\s*(SwitchName=\S+\s+Level=|BlockName=\S+\s+BlockIndex=|AggregatedBlock=|TorusName=)",
     re.IGNORECASE | re.MULTILINE,
 )
+
+_DIMS = re.compile(r"(\d+)x(\d+)x(\d+)", re.IGNORECASE)
 
 
 def recognise(text: Text) -> bool:
@@ -41,7 +54,48 @@ def parse(text: Text, **options: Any) -> Reading:
     rows = list(records(text, {key.lower(): key for key in _KEYS}, notes))
     if any("switchname" in row for row in rows):
         return read_switches(rows, text, notes, NAME, repeats=True)
+    if any("torusname" in row for row in rows):
+        return _read_tori(rows, text, notes)
     return _read_blocks(rows, text, notes)
+
+
+def _read_tori(rows: list[Record], text: Text, notes: Notes) -> Reading:
+    paths: dict[str, tuple[str, ...]] = {}
+    lines: dict[str, int] = {}
+    for row in rows:
+        name = row["torusname"]
+        if not name:
+            raise text.error(row.line, "expected a line with TorusName=, got none")
+        if row["placementdims"]:  # where jobs may begin: no domain of hosts
+            continue
+        if name in lines:
+            raise text.error(
+                row.line, f"torus {name} is described twice, first in line {lines[name]}"
+            )
+        lines[name] = row.line
+        cells = _cells(row, text)
+        hosts = expand(row["nodes"], text, row.line)
+        if not hosts:
+            notes.add(f"line {row.line}: torus {name} has no hosts")
+        if len(hosts) > cells:
+            raise text.error(
+                row.line, f"expected at most {cells} hosts in {row['dims']}, got {len(hosts)}"
+            )
+        for host in hosts:
+            if paths.setdefault(host, (name,)) != (name,):
+                first = paths[host][0]
+                raise text.error(row.line, f"host {host} stands twice, in {first} and {name}")
+    notes.add("the cells of hosts in a torus are not shown: hops are read from topology.yaml")
+    return Reading(NAME, paths, warnings=notes.all())
+
+
+def _cells(row: Record, text: Text) -> int:
+    """Return how many cells a torus has."""
+    match = _DIMS.fullmatch(row["dims"])
+    sizes = [int(size) for size in match.groups()] if match else []
+    if not sizes or not all(sizes):
+        raise text.error(row.line, f"expected Dims such as 4x4x2, got {row['dims']!r}")
+    return math.prod(sizes)
 
 
 def _read_blocks(rows: list[Record], text: Text, notes: Notes) -> Reading:
