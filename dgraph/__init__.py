@@ -34,6 +34,8 @@ r"""Graph analytics for people who work with Dask: the graph stays on the worker
       - a cluster of the ranks of an MPI job
     * - `estimate`
       - the memory that a graph will need
+    * - `DgraphError`
+      - the base of all exceptions of dgraph, which `dgraph.errors` lists
     * - `dgraph.generate`, `dgraph.placement`, `dgraph.topology`
       - graphs to try; which slot owns a vertex; which slots are near each other
 
@@ -118,15 +120,59 @@ from dgraph.algorithms.vertex_program import VertexProgram, run_vertex_program
 from dgraph.create import from_edges, load
 from dgraph.edges import generate
 from dgraph.edges.read import read_edges
-from dgraph.errors import ConvergenceWarning, DgraphError, GraphLostError
+from dgraph.errors import (
+    ClusterWarning,
+    ConfigurationWarning,
+    ConvergenceWarning,
+    DgraphError,
+    DgraphWarning,
+    EdgeTypeError,
+    EdgeValueError,
+    EmptyWarning,
+    GraphLostError,
+    IdWarning,
+    JoinTimeoutError,
+    MissingFileError,
+    OptionError,
+    OptionTypeError,
+    PrecisionWarning,
+    RoomWarning,
+    RunAbortedError,
+    RunError,
+    SavedGraphError,
+    TopologyError,
+    TopologyFileError,
+    TopologyWarning,
+    VertexNotFoundError,
+)
 from dgraph.estimate import estimate
 from dgraph.graph import Graph
 
 __all__ = [
+    "ClusterWarning",
+    "ConfigurationWarning",
     "ConvergenceWarning",
     "DgraphError",
+    "DgraphWarning",
+    "EdgeTypeError",
+    "EdgeValueError",
+    "EmptyWarning",
     "Graph",
     "GraphLostError",
+    "IdWarning",
+    "JoinTimeoutError",
+    "MissingFileError",
+    "OptionError",
+    "OptionTypeError",
+    "PrecisionWarning",
+    "RoomWarning",
+    "RunAbortedError",
+    "RunError",
+    "SavedGraphError",
+    "TopologyError",
+    "TopologyFileError",
+    "TopologyWarning",
+    "VertexNotFoundError",
     "VertexProgram",
     "betweenness_centrality",
     "bfs",

@@ -19,12 +19,14 @@ __all__ = [
     "GraphLostError",
     "IdWarning",
     "JoinTimeoutError",
+    "MissingFileError",
     "OptionError",
     "OptionTypeError",
     "PrecisionWarning",
     "RoomWarning",
     "RunAbortedError",
     "RunError",
+    "SavedGraphError",
     "TopologyError",
     "TopologyFileError",
     "TopologyWarning",
@@ -60,6 +62,10 @@ class EdgeTypeError(DgraphError, TypeError):
     """The edges, or one of their columns, have a type that cannot be used."""
 
 
+class MissingFileError(DgraphError, FileNotFoundError):
+    """A path leads to no file."""
+
+
 class VertexNotFoundError(DgraphError, KeyError):
     """A vertex that was named is not in the graph."""
 
@@ -82,6 +88,10 @@ class JoinTimeoutError(RunError, TimeoutError):
 
 class GraphLostError(DgraphError, RuntimeError):
     """A worker that held a part of the graph is gone."""
+
+
+class SavedGraphError(DgraphError, OSError):
+    """A folder cannot be written, or is not a saved graph."""
 
 
 class TopologyError(DgraphError, ValueError):

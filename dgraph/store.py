@@ -32,13 +32,13 @@ from dgraph.edges.inputs import EdgeInput
 from dgraph.edges.vertex_chunk import VertexSpec
 from dgraph.edges.vertex_inputs import VertexInput
 from dgraph.engine.context import Context
-from dgraph.errors import DgraphError
+from dgraph.errors import SavedGraphError
 from dgraph.facts import Facts
 from dgraph.home import Home
 from dgraph.listing import edges_slot
 from dgraph.shard import Shard
 
-__all__ = ["Saved", "SavedGraphError", "open_saved", "save"]
+__all__ = ["Saved", "open_saved", "save"]
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -48,10 +48,6 @@ ROWS = 1 << 20
 
 #: The placement that the user gave as a frame: it is saved with the vertices.
 GIVEN = "frame"
-
-
-class SavedGraphError(DgraphError, OSError):
-    """A folder cannot be written, or is not a saved graph."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph as dg
+from dgraph import errors
 from dgraph.config import Options
 from dgraph.errors import DgraphError, OptionError
 from dgraph.keywords import named
@@ -113,6 +115,13 @@ def test_signatures_and_names_are_true(name: str) -> None:
     assert call.__wrapped__.__code__.co_name == name
     assert inspect.signature(call) == inspect.signature(call.__wrapped__)
     assert "Parameters" in (call.__doc__ or "")
+
+
+def test_exceptions_are_at_hand() -> None:
+    docs = "".join(getattr(dg, name).__doc__ for name in CALLS)
+    documented = set(re.findall(r"^ +(\w+(?:Error|Warning))$", docs, re.MULTILINE))
+    assert {"VertexNotFoundError", "MissingFileError", "SavedGraphError"} <= documented
+    assert documented | set(errors.__all__) <= set(dg.__all__)
 
 
 @given(

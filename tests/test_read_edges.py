@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dgraph.edges import blocks
-from dgraph.edges.files import MissingFileError, find_files
+from dgraph.edges.files import find_files
 from dgraph.edges.read import read_edges
 from dgraph.edges.sources import open_edges
 from dgraph.errors import (
@@ -29,6 +29,7 @@ from dgraph.errors import (
     EdgeValueError,
     EmptyWarning,
     IdWarning,
+    MissingFileError,
     OptionError,
 )
 from tests.text_files import TextCase, is_integer, listed, read_stupidly, text_cases, write

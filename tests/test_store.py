@@ -14,8 +14,7 @@ import pytest
 from distributed import Client
 
 import dgraph as dg
-from dgraph import store
-from dgraph.store import SavedGraphError
+from dgraph import SavedGraphError, store
 from tests.clusters import asynchronously
 
 STRINGS = pd.DataFrame(

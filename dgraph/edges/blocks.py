@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ class Scanner:
         try:
             array.validate(full=True)
         except pa.ArrowInvalid as error:
-            ends = zip(offsets, offsets[1:], strict=False)
+            ends = pairwise(offsets)
             row = next(row for row, (a, b) in enumerate(ends) if not _is_utf8(text[a:b]))
             raise EdgeValueError(
                 f"{self.place_of(row, role)} is not UTF-8: save the file as UTF-8"

@@ -21,10 +21,10 @@ from dask.utils import natural_sort_key
 from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
 from fsspec.core import url_to_fs  # type: ignore[import-untyped]
 
-from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError, OptionError
+from dgraph.errors import EdgeTypeError, EdgeValueError, MissingFileError, OptionError
 from dgraph.keywords import hint
 
-__all__ = ["FORMATS", "File", "MissingFileError", "beside", "find_files"]
+__all__ = ["FORMATS", "File", "beside", "find_files"]
 
 Path = str | os.PathLike[str]
 
@@ -52,10 +52,6 @@ CODECS: Mapping[str, Callable[[bytes], bytes]] = {
 }
 
 _PIECE = 1 << 16  # bytes read at once in search of a line's end
-
-
-class MissingFileError(DgraphError, FileNotFoundError):
-    """A path leads to no file."""
 
 
 @dataclass(frozen=True, slots=True)
