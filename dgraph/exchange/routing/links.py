@@ -62,7 +62,7 @@ def stages(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
         found = {False: ahead, True: back, None: both}[backwards]
         return [_stage(*sides, backwards) for sides in found]
     if name == "aml" and backwards is not None:
-        return [_stage(*sides, backwards) for sides in _aml(ground, backwards)]
+        return [_stage(*sides, False) for sides in _aml(ground, backwards)]
     closed = _CLOSED.get(name)
     if closed is None:
         return count_all(name, backwards, ground)
