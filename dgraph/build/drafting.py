@@ -68,7 +68,7 @@ async def draw_up(
         rank = np.append(rank, np.full(groups.total - rank.size, end, rank.dtype))
         rows = Adjacency(*_rows_of_both(edges, len(order)))
     else:
-        pieces = await _collect(ctx, filed, seats)
+        pieces = await _collect(ctx, filed, seats, num_edges)
         rank = await _tell_ranks(ctx, rank, counts)
         offsets, targets, weights = _rows(pieces, len(order))
         seen = NumberSet.empty(int(seats.starts[-1]))
@@ -121,13 +121,16 @@ async def _tell_ranks(ctx: Context, rank: Array, counts: Array) -> Array:
     return np.concatenate(came) if came else rank[:0]
 
 
-async def _collect(ctx: Context, filed: Filed, seats: Seats) -> list[Columns]:
+async def _collect(ctx: Context, filed: Filed, seats: Seats, num_edges: int) -> list[Columns]:
     """Send every edge to the owners of its ends; return rows, columns[, weights] that came."""
     weight = () if filed.weights is None else (filed.weights[:0],)
     held: list[Columns] = [(np.empty(0, np.int32), np.empty(0, seats.dtype), *weight)]
     pieces = _pieces(ctx, filed, seats)
-    rounds = -(-filed.columns.size // PIECE)
-    for _ in range(int((await ctx.allreduce([rounds], "max"))[0])):
+    rounds = 1
+    if num_edges > PIECE:  # how many slots have nobody needs to ask
+        own = -(-filed.columns.size // PIECE)
+        rounds = int((await ctx.allreduce([own], "max"))[0])
+    for _ in range(rounds):
         came = await ctx.alltoall(next(pieces, [None] * ctx.slots))
         held += [some for some in came if some is not None]
     return held

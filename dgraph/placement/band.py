@@ -120,14 +120,11 @@ def _band_of(parts: dict[int, _Part], others: Array, sizes: Sizes) -> Band:
     slots = others.shape[1]
     ends = np.cumsum([len(part.slot) for part in parts.values()]).tolist()
     slot, rank, degree, _ = (_joined(some) for some in zip(*parts.values(), strict=True))
-    by_rank = np.argsort(rank, kind="stable") if len(parts) > 1 else rank
-    targets = []
-    for part, end in zip(parts.values(), ends, strict=True):
-        many = len(part.slot)
-        away = np.flatnonzero(part.far >= many)
-        target = np.where(part.far < 0, part.far, part.far + (end - many))
-        target[away] = by_rank[np.searchsorted(rank, part.far[away] - many, sorter=by_rank)]
-        targets.append(target)
+    table = _table_of(rank) if len(parts) > 1 else np.zeros(1, np.int32)
+    targets = [
+        _places_of(part.far, len(part.slot), end - len(part.slot), rank, table)
+        for part, end in zip(parts.values(), ends, strict=True)
+    ]
     mean = max(1, round(16 * sizes.ends / max(sizes.vertices, 1)))
     anchors = mean * others[0] + 16 * others[1]
     mass = np.maximum(np.concatenate([anchors, mean + 16 * degree]), 1)
@@ -142,6 +139,43 @@ def _band_of(parts: dict[int, _Part], others: Array, sizes: Sizes) -> Band:
 def _joined(columns: Sequence[Array]) -> Array:
     """Return columns after one another."""
     return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+
+@kernel(inline="always")
+def _hashed(number, size):  # type: ignore[no-untyped-def]
+    """Return a place in a table, the size of which is a power of two."""
+    mixed = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(mixed >> np.uint64(32)) & (size - 1)
+
+
+@kernel
+def _table_of(rank):  # type: ignore[no-untyped-def]
+    """Return a hash table of the places of numbers, each of which is there once."""
+    size = 2
+    while size < 2 * rank.size:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    for i in range(rank.size):
+        at = _hashed(rank[i], size)
+        while table[at] >= 0:
+            at = (at + 1) & (size - 1)
+        table[at] = i
+    return table
+
+
+@kernel
+def _places_of(far, many, first, rank, table):  # type: ignore[no-untyped-def]
+    """Return where in the band the other ends of the edges of a part are, or their slots."""
+    found = np.empty(far.size, np.int64)
+    for i in range(far.size):
+        if far[i] < many:
+            found[i] = far[i] if far[i] < 0 else far[i] + first
+            continue
+        at = _hashed(far[i] - many, table.size)
+        while rank[table[at]] != far[i] - many:
+            at = (at + 1) & (table.size - 1)
+        found[i] = table[at]
+    return found
 
 
 @kernel

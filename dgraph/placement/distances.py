@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,11 @@ from dgraph.topology import Topology
 __all__ = ["coordinates", "grid_distances", "tree_distances"]
 
 
+@lru_cache(maxsize=8)
 def tree_distances(topology: Topology) -> NDArray[np.float64]:
     """Return what an edge between two slots costs: 1, 10, 100, ... by level, 0 inside a slot.
+
+    Every slot of a process asks for the same: it is made once, and nobody may change it.
 
     Examples
     --------
