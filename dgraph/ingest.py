@@ -150,6 +150,7 @@ async def ingest(
             vertices=receipts[len(edges.parts) :],
             nulls=policies.nulls,
             self_loops=policies.self_loops,
+            locate=edges.locate,
         )
         absorbed = perf_counter()
         if isinstance(placement, Chooser):

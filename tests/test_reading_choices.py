@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph as dg
-from dgraph.edges import blocks
+from dgraph.edges import blocks, text
 from dgraph.edges.header import find_header
 from dgraph.errors import EdgeValueError, EmptyWarning, IdWarning
 from dgraph.events import History, Note, listening
@@ -315,6 +315,42 @@ def test_files_of_no_edges_beside_others_are_not_told(tmp_path: Path) -> None:
     write(tmp_path / "b.csv", "source,target")
     write(tmp_path / "c.csv", "source,target", "1,2")
     assert len(dg.read_edges(tmp_path).compute(scheduler="sync")) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "where"),
+    [
+        (
+            ["a,b,w", "# one", "1,2,3", "", "2,,3", ",,"],
+            "2 edges .*, the first in line 5 of .*column '(b|target)'",
+        ),
+        (
+            ["a,b,w", "1,2,3", "2,3,", "4,,1"],
+            "2 edges .*, the first in line 3 of .*'w(eight)?'",
+        ),
+        (["a,b,w", "x,2,3", '"y",3,inf'], "infinite weight, the first in line 3 of .*a.csv:"),
+    ],
+)
+def test_what_a_row_lacks_is_told_by_its_line(
+    tmp_path: Path, client: Client, lines: list[str], where: str
+) -> None:
+    path = write(tmp_path / "a.csv", *lines)
+    for edges, weight in ((path, "w"), (dg.read_edges(path), "weight")):
+        with pytest.raises(EdgeValueError, match=where):
+            dg.from_edges(edges, weight=weight, client=client)
+
+
+def test_of_lines_that_are_far_down_the_row_is_told(
+    tmp_path: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", 15)
+    monkeypatch.setattr(text, "NEAR", 40)
+    path = write(tmp_path / "a.csv", "a,b", "10,20", "30,40", "50,60", ",80", "90,11")
+    with pytest.raises(EdgeValueError, match=r"the first in line 5 of .*a.csv, column 'a'"):
+        dg.from_edges(path, client=client)
+    monkeypatch.setattr(text, "NEAR", 10)
+    with pytest.raises(EdgeValueError, match=r"row 3 \(row 0 of partition 1, counted from 0\)"):
+        dg.from_edges(path, client=client)
 
 
 def test_keys_change_when_a_file_does(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ to find out that it is not used.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,6 +58,8 @@ class EdgeInput:
         edges name.
     chosen : mapping of str to str
         What was decided when files were read, and why.
+    locate : function of a partition's number and a row in it, optional
+        Returns the file and line of that, or nothing.
     """
 
     form: str
@@ -66,6 +68,7 @@ class EdgeInput:
     directed: bool
     vertices: list[VertexInput]
     chosen: Mapping[str, str] = field(default_factory=dict)
+    locate: Callable[[int, int], str] | None = None
 
     @property
     def weighted(self) -> bool:
@@ -199,7 +202,7 @@ def _from_source(source: EdgeSource, wanted: _Wanted, form: str) -> EdgeInput:
         read = replace(read, parts=source.parts(), spec=spec)
     elif source.files:
         read = replace(read, parts=[guarded(part, source.files) for part in read.parts])
-    return replace(read, chosen=source.chosen)
+    return replace(read, chosen=source.chosen, locate=source.locate)
 
 
 def _from_dask_array(edges: da.Array, wanted: _Wanted) -> EdgeInput:

@@ -21,7 +21,7 @@ from dgraph.edges.metis import read_header, read_metis
 from dgraph.edges.parquet import open_parquet
 from dgraph.edges.run import attempt, run_all
 from dgraph.edges.survey import IdPlan, describe
-from dgraph.edges.text import TextFile, empty, parse, plan_of, survey_all
+from dgraph.edges.text import TextFile, TextReader, empty, plan_of, survey_all
 from dgraph.errors import EdgeValueError, EmptyWarning, OptionError
 from dgraph.events import Note, notify
 
@@ -81,6 +81,11 @@ class EdgeSource:
     def parts(self) -> list[Any]:
         """Return Dask delayed objects of the partitions, or of the errors of reading them."""
         return [delayed(partial(attempt, reader), pure=False)() for reader in self.readers]
+
+    def locate(self, partition: int, row: int) -> str:
+        """Name file and line of a row of delimited text; nothing where that is not cheap."""
+        reader = self.readers[partition] if self.readers else None
+        return reader.locate(row) if isinstance(reader, TextReader) else ""
 
 
 def remember(source: EdgeSource) -> dd.DataFrame:
@@ -281,7 +286,7 @@ def _readers(
         return [partial(empty, plan, has_weight)]
     matrix = text.layout.matrix
     if matrix is None:
-        return [partial(parse, block, plan) for block in text.blocks]
+        return [TextReader(block, plan) for block in text.blocks]
     once = half and (matrix.half or sum(run_all(symmetry_of, text.blocks)) % 2**64 == 0)
     return [partial(parse_matrix, block, plan, once) for block in text.blocks]
 

@@ -14,6 +14,8 @@ from dgraph.errors import EdgeTypeError, EdgeValueError, PrecisionWarning
 
 __all__ = ["Nulls", "SelfLoops", "Summary", "combine"]
 
+#: Of a partition's number and a row in it: names the file and line, or returns nothing.
+Locate = Callable[[int, int], str]
 Nulls = Literal["error", "drop"]
 SelfLoops = Literal["keep", "drop", "error"]
 
@@ -59,6 +61,7 @@ def combine(
     vertices: Sequence[Receipt] = (),
     nulls: Nulls = "error",
     self_loops: SelfLoops = "keep",
+    locate: Locate | None = None,
 ) -> Summary:
     """Check all partitions together and decide what the ids are.
 
@@ -70,6 +73,8 @@ def combine(
         Of declared or placed vertices.
     nulls, self_loops
         The policies of `dgraph.from_edges`.
+    locate : function of a partition's number and a row in it, optional
+        Names the file and line of an edge, or returns nothing.
 
     Raises
     ------
@@ -95,9 +100,9 @@ def combine(
     _check_kinds(both)
     if nulls == "error":
         remedy = 'fill them in, or pass nulls="drop" (--nulls drop)'
-        _check_nulls(receipts, "edges have a missing id or weight", remedy)
+        _check_nulls(receipts, "edges have a missing id or weight", remedy, locate)
         _check_nulls(vertices, "vertices have a missing id", "fill them in or drop them")
-    _check_infinite(receipts)
+    _check_infinite(receipts, locate)
     if self_loops == "error":
         _check_loops(receipts)
     low = min((each.low for each in both if each.low is not None), default=None)
@@ -137,8 +142,10 @@ def _dtypes(receipt: Receipt) -> str:
     return " and ".join(dict.fromkeys(receipt.dtypes))
 
 
-def _check_nulls(receipts: Sequence[Receipt], what: str, remedy: str) -> None:
-    found = _find_first(receipts, lambda receipt: receipt.first_null)
+def _check_nulls(
+    receipts: Sequence[Receipt], what: str, remedy: str, locate: Locate | None = None
+) -> None:
+    found = _find_first(receipts, lambda receipt: receipt.first_null, locate)
     if found is None:
         return
     where, receipt = found
@@ -148,8 +155,8 @@ def _check_nulls(receipts: Sequence[Receipt], what: str, remedy: str) -> None:
     )
 
 
-def _check_infinite(receipts: Sequence[Receipt]) -> None:
-    found = _find_first(receipts, lambda receipt: receipt.first_infinite)
+def _check_infinite(receipts: Sequence[Receipt], locate: Locate | None) -> None:
+    found = _find_first(receipts, lambda receipt: receipt.first_infinite, locate)
     if found is not None:
         count = sum(receipt.infinite for receipt in receipts)
         raise EdgeValueError(
@@ -204,19 +211,21 @@ def _count(count: int, what: str) -> str:
 
 
 def _find_first(
-    receipts: Sequence[Receipt], row: Callable[[Receipt], int | None]
+    receipts: Sequence[Receipt],
+    row: Callable[[Receipt], int | None],
+    locate: Locate | None = None,
 ) -> tuple[str, Receipt] | None:
-    """Return where the first row of a kind is, counted over all partitions, and its receipt."""
+    """Return where the first row of a kind is, and the receipt of its partition.
+
+    That is a line of a file, or else its number, counted over all partitions.
+    """
     before = 0
     for receipt in receipts:
         first = row(receipt)
         if first is not None:
-            where = f"row {before + first}"
-            if len(receipts) > 1:
-                where += f" (row {first} of partition {receipt.partition}, counted from 0)"
-            else:
-                where += " (counted from 0)"
-            return where, receipt
+            line = "" if locate is None else locate(receipt.partition, first)
+            inside = f"row {first} of partition {receipt.partition}, " * (len(receipts) > 1)
+            return line or f"row {before + first} ({inside}counted from 0)", receipt
         before += receipt.rows
     return None
 

@@ -22,10 +22,10 @@ from dgraph.edges.builders import Builder, FloatBuilder, id_builder
 from dgraph.edges.files import File
 from dgraph.edges.layout import Layout
 from dgraph.edges.run import run_all
-from dgraph.edges.survey import IdPlan, Survey, decide, survey
+from dgraph.edges.survey import NEAR, IdPlan, Survey, decide, survey
 from dgraph.errors import EdgeValueError
 
-__all__ = ["TextFile", "empty", "parse", "plan_of", "survey_all"]
+__all__ = ["TextFile", "TextReader", "empty", "parse", "plan_of", "survey_all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,30 @@ def parse(block: Block, plan: IdPlan) -> pd.DataFrame:
             "noticed in time"
         ) from None
     return pd.DataFrame({name: column.finish() for name, column in columns.items()}, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TextReader:
+    """A partition of text: what reads it, and tells where in the file a row of it stands."""
+
+    block: Block
+    plan: IdPlan
+
+    def __call__(self) -> pd.DataFrame:
+        """Parse the block."""
+        return parse(self.block, self.plan)
+
+    def locate(self, row: int) -> str:
+        """Name file and line of a row; nothing if that would take long to find out."""
+        if self.block.start > NEAR:
+            return ""
+        scanner = Scanner(self.block, integers=False)
+        for rows, _ in scanner.batches():
+            if row < rows:
+                at = int(scanner.starts[row, 0])
+                return "" if scanner.origin + at > NEAR else scanner.place(at)
+            row -= rows
+        return ""
 
 
 def empty(plan: IdPlan, weighted: bool) -> pd.DataFrame:
