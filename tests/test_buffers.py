@@ -23,7 +23,7 @@ from dgraph.engine.spec import Member
 from dgraph.engine.tallies import WIDTH, taken
 from dgraph.exchange.buffers import Outbox, Plan, Pool
 from dgraph.exchange.transport.comm import Inbox
-from dgraph.exchange.transport.links import Waker
+from dgraph.exchange.transport.links import Waker, fullest_first
 from dgraph.topology import CostModel, Topology
 from tests.clusters import cluster
 
@@ -35,8 +35,9 @@ MIB = 1 << 20
 class Gate:
     """A carrier that holds everything until it is told that something has gone."""
 
-    def __init__(self, whole: int = 1) -> None:
+    def __init__(self, whole: int = 1, peer: int = 0) -> None:
         self.whole = whole
+        self.peer = peer
         self.held = 0
         self.shipped: list[bytes] = []
         self.asked = 0
@@ -146,6 +147,28 @@ def test_the_cap_is_one_for_all_peers() -> None:
     second.flush()
     assert not second.is_stalled
     assert pool.peak <= 3000
+
+
+def test_room_that_comes_back_goes_to_the_peer_for_which_most_waits() -> None:
+    pool = Pool(4000)
+    gates: list[Any] = [Gate(peer=peer) for peer in range(4)]
+    outboxes = {gate: Outbox(gate, Plan(1000, 4, True), pool) for gate in gates}
+    for gate, length in zip(gates, [6000, 12_000, 500, 9000], strict=True):
+        outboxes[gate].send([stream(0), stream(length)])
+    waits = [outboxes[gate].left for gate in gates]
+    assert waits == [2000, 12_000, 500, 9000]  # the first one has had all room
+    for _ in range(19):
+        held = next(gate for gate in gates if gate.held)
+        held.let_go(1000)
+        order = fullest_first(outboxes, [gates[2]], set(gates))
+        assert set(order) == {gate for gate in gates if outboxes[gate].is_stalled} | {gates[2]}
+        for gate in order:
+            outboxes[gate].flush()
+        left = [outboxes[gate].left for gate in gates]
+        most = waits.index(max(waits))
+        waits[most] = max(waits[most] - 1000, 0)
+        assert left == waits
+    assert fullest_first(outboxes, [gates[2]], ()) == [gates[2]]
 
 
 def test_short_bundles_pass_by() -> None:

@@ -12,7 +12,7 @@ A buffer refers to the columns and copies nothing: programs leave alone what the
 until two exchanges later. What the carrier takes at once, and a bundle that is shorter than a
 buffer, passes by; a bundle in one piece, with a few KiB at most, is not even counted. Buffers
 that have grown are halved when three supersteps in turn have used less than a quarter. The cap
-holds for all buffers of a process together.
+holds for all buffers of a process together; what comes back of it goes to where most waits.
 
 The names are those of TuCOMM ("dynamic buffer expansion" and "active buffer switching"), which
 says no more than these; AML, the library of the Graph500 reference, has the static kind.
@@ -200,7 +200,7 @@ class Outbox:
         self._uncut = 0  # so many of them must stay as they are
         self._encode: Callable[[int], None] | None = None
         self._lazy = 0  # bytes of the bundle that are encoded when they are put in a buffer
-        self._left = 0  # bytes that wait
+        self.left = 0  # bytes that wait
         self._active: list[memoryview] = []
         self._filled = 0
         self._ready: list[memoryview] = []  # shipped buffers that the carrier gets at one go
@@ -250,7 +250,7 @@ class Outbox:
         pieces = self.carrier.pieces(left)
         self._waiting.extend(pieces)
         self._uncut = min(len(pieces), self.carrier.whole)
-        self._left = sum([piece.nbytes for piece in pieces])
+        self.left = sum([piece.nbytes for piece in pieces])
         self._lazy = 0 if encode is None else left[-1].nbytes
         self._encode = encode
         self._pool.is_touched = True
@@ -322,9 +322,9 @@ class Outbox:
 
     def _take(self, piece: memoryview, size: int) -> None:
         """Put so many bytes of the first piece that waits into the active buffer."""
-        self._left -= size
-        if self._encode is not None and self._left < self._lazy:
-            self._encode(self._lazy - self._left)
+        self.left -= size
+        if self._encode is not None and self.left < self._lazy:
+            self._encode(self._lazy - self.left)
         self._uncut = max(0, self._uncut - 1)
         if size < piece.nbytes:
             self._waiting[0] = piece[size:]

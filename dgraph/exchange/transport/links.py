@@ -50,6 +50,21 @@ def largest_first(
     return sorted(channels, key=lambda channel: -size.get(channel.peer, 0))
 
 
+def fullest_first(
+    outboxes: Mapping[Channel, Outbox], ready: Collection[Channel], unsent: Collection[Channel]
+) -> Collection[Channel]:
+    """Return the channels to go on with: of those that are stalled, those with most left first.
+
+    Others may have given back buffers, and under one cap room goes to who asks first. As in
+    TRAM that is the one with most to send: it would be the last one to end.
+    """
+    stalled = [channel for channel in unsent if outboxes[channel].is_stalled]
+    if not stalled:
+        return ready
+    stalled.sort(key=lambda channel: (-outboxes[channel].left, channel.peer))
+    return list(dict.fromkeys([*stalled, *ready]))
+
+
 class PeerLinks:
     """Exchange with all other processes of a run: the Links of a hub.
 
@@ -267,7 +282,7 @@ class PeerLinks:
             poll.update(ready, missing, unsent)
             ready = poll.wait()
             if unsent:
-                ready = self._with_stalled(ready, unsent)
+                ready = fullest_first(self._outboxes, ready, unsent)
             if poll.idle:
                 self._look_after(superstep, missing | unsent)
 
@@ -291,7 +306,7 @@ class PeerLinks:
             missing = {some for some in self._channels if some not in self._ahead} - deaf
             unsent = {some for some in self._channels if not self._outboxes[some].flush()}
             poll.update(self._channels, missing, unsent)
-            ready = self._with_stalled(poll.wait(), unsent)
+            ready = fullest_first(self._outboxes, poll.wait(), unsent)
             if poll.idle:
                 self._look_after(superstep, [channel])
 
@@ -314,13 +329,6 @@ class PeerLinks:
         else:
             if bundle is not None:
                 self._ahead[channel] = bundle
-
-    def _with_stalled(
-        self, ready: Collection[Channel], unsent: Collection[Channel]
-    ) -> Collection[Channel]:
-        """Add those that wait for a buffer, of which others may have given back some."""
-        stalled = [channel for channel in unsent if self._outboxes[channel].is_stalled]
-        return {*ready, *stalled} if stalled else ready
 
 
 def _check_alive(bundle: Bundle) -> Bundle:
