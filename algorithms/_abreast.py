@@ -1,7 +1,7 @@
 """Slots that go through supersteps abreast: in compiled code, not coming back to Python.
 
 Between two supersteps Python costs a slot as much as many a level of a search does, and waking
-its thread costs that once more. Where all slots are in one process, and each has a thread and a
+its thread costs that once more. Where all slots are on one host, and each has a thread and a
 core, every slot calls a kernel that goes from superstep to superstep. The slots meet in memory
 (:mod:`dgraph.exchange.meeting`), and read what others have for them where it lies::
 
@@ -10,6 +10,10 @@ core, every slot calls a kernel that goes from superstep to superstep. The slots
 
 Each does just what it would have done by itself, and the record counts the messages as if they
 had been sent. A slot whose program fails is not waited for: the hub calls the meetings off.
+
+Slots of one process see each other's arrays anyhow (:func:`join_team`). Those of several have
+some memory in common (:mod:`dgraph.engine.commons`), and what the others read is there
+(:func:`join_near_team`).
 """
 
 from __future__ import annotations
@@ -18,11 +22,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from dgraph.algorithms._together import address, array_of
+from dgraph.algorithms._addresses import address, array_of
+from dgraph.engine.commons import Claim, Common
 from dgraph.engine.context import Context
 from dgraph.engine.places import copy_prefix, mask_of
+from dgraph.exchange.meeting import NOBODY, SIZE, meet, watched_by
 from dgraph.exchange.request import Inner
 from dgraph.kernels import kernel
 from dgraph.shard import Shard
@@ -32,11 +38,15 @@ __all__ = [
     "LENGTH",
     "NAMES",
     "START",
+    "TEAM",
     "Team",
     "inner_of",
+    "join_near_team",
     "join_team",
+    "meet_team",
     "note_sent",
     "pull_bits",
+    "take_commons",
 ]
 
 #: The most supersteps of a kernel: then the engine records them, and it begins again.
@@ -46,6 +56,9 @@ SUPERSTEPS = 512
 #: its vertices; whether these are simply its first ones; else, if they are many, the address
 #: and length of their bitmap.
 START, LENGTH, NAMES, IS_PREFIX, MASK, WORDS = range(6)
+
+#: Arrays of slot 0 for all: where they meet, votes, what was sent, times.
+TEAM = 4
 
 Array = NDArray[Any]
 
@@ -71,6 +84,8 @@ class Team(NamedTuple):
         Seconds that each slot computed, and when the superstep ended, filled by slot 0.
     stages : int64 array of length supersteps
         Filled by all alike.
+    watcher : int64 array of length 2
+        Who is asked to look after the others.
     """
 
     slot: int
@@ -81,6 +96,7 @@ class Team(NamedTuple):
     sent: Array
     times: Array
     stages: Array
+    watcher: Array
 
 
 def join_team(ctx: Context, shard: Shard, arrays: Sequence[Array], votes: int) -> Team:
@@ -117,34 +133,135 @@ def _common(slots: int, fields: int, votes: int) -> tuple[Array, ...]:
         np.empty((2, SUPERSTEPS, slots, slots), np.int64),
         np.empty((SUPERSTEPS, slots + 1)),
         np.empty(SUPERSTEPS, np.int64),
+        NOBODY,
+    )
+
+
+async def take_commons(
+    ctx: Context,
+    shard: Shard,
+    claim: Claim,
+    vote: Array,
+    fields: Sequence[tuple[int, DTypeLike]],
+    votes: int,
+) -> Common | None:
+    """Return memory in which slots of several processes can go abreast, if there is some.
+
+    Parameters
+    ----------
+    ctx : Context
+    shard : Shard
+    claim : Claim
+    vote : int64 array
+        The sum of all its votes.
+    fields : sequence of (int, dtype)
+        Lengths of the arrays that other slots look at, of the same dtypes on all slots. Of what
+        is returned those of a slot come after `TEAM` others.
+    votes : int
+        Of how many numbers a vote is.
+
+    Returns
+    -------
+    sequence of sequences of arrays, or None
+        The same on all slots.
+    """
+    slots = ctx.slots
+    sizes = SIZE, 2 * slots * votes, 2 * SUPERSTEPS * slots**2, SUPERSTEPS * (slots + 1)
+    dtypes = np.int64, np.int64, np.int64, np.float64
+    team = [(0 if ctx.slot else size, dtype) for size, dtype in zip(sizes, dtypes, strict=True)]
+    names, masks = [], []
+    for peer, some in enumerate(shard.shared):
+        mask = mask_of(shard, peer) if shard.prefix[peer] < 0 else None
+        names.append(some if shard.prefix[peer] < 0 and mask is None else some[:0])
+        masks.append(np.zeros(0, np.uint64) if mask is None else mask)
+    told = shard.group_start, np.array(shard.prefix), *names, *masks
+    return await claim.take(vote, [*team, *fields], told)
+
+
+def join_near_team(
+    ctx: Context,
+    shard: Shard,
+    arrays: Sequence[Array],
+    common: Common,
+    fields: Sequence[int],
+    votes: int,
+) -> Team:
+    """Let slots of several processes go abreast.
+
+    Parameters
+    ----------
+    ctx : Context
+    shard : Shard
+    arrays : sequence of arrays
+        Of this slot.
+    common : sequence of sequences of arrays
+        What :func:`take_commons` returned.
+    fields : sequence of int
+        Which of `arrays` are those that were asked for there.
+    votes : int
+        Of how many numbers a vote is.
+    """
+    slots, me = ctx.slots, ctx.slot
+    words, voted, sent, times = common[0][:TEAM]
+    shown = np.zeros((slots, 2, len(arrays)), np.int64)
+    routes = np.zeros((slots, slots, 6), np.int64)
+    for slot, theirs in enumerate(common):
+        starts, prefix, *told = theirs[TEAM + len(fields) :]
+        for field, some in zip(fields, theirs[TEAM:], strict=False):
+            shown[slot, :, field] = address(some), some.size
+        routes[slot, me, START], routes[slot, me, LENGTH] = starts[me], shard.shared[slot].size
+        routes[slot, me, NAMES] = address(shard.shared[slot])
+        names, mask = told[me], told[slots + me]
+        routes[me, slot, NAMES:] = address(names), prefix[me] >= 0, 0, 0
+        if mask.size:
+            routes[me, slot, MASK:] = address(mask), mask.size
+    shown[me] = [address(some) for some in arrays], [some.size for some in arrays]
+    (routes[me, :, START], routes[me, :, LENGTH]), _ = _routes(shard)
+    assert ctx.near is not None
+    return Team(
+        me,
+        words,
+        shown,
+        routes,
+        voted.reshape(2, slots, votes),
+        sent.reshape(2, -1, slots, slots),
+        times.reshape(-1, slots + 1),
+        np.empty(times.size // (slots + 1), np.int64),
+        watched_by(ctx.near.hub),
     )
 
 
 def _routes(shard: Shard) -> tuple[tuple[Array, Array], Array]:
-    """Return what this slot knows of routes: of its own the first half, of others' the rest.
-
-    Bits are gathered over a bitmap where `dgraph.engine.direct` would do so.
-    """
+    """Return what this slot knows of routes: of its own the first half, of others' the rest."""
     kept: tuple[tuple[Array, Array], Array] | None = shard.derived.get("routes abreast")
     if kept is None:
         others = np.zeros((len(shard.shared), 4), np.int64)
         for slot, names in enumerate(shard.shared):
             others[slot, :2] = address(names), shard.prefix[slot] >= 0
-            if shard.prefix[slot] < 0 and names.size * 4 > shard.masters:
-                mask = mask_of(shard, slot)
+            mask = mask_of(shard, slot) if shard.prefix[slot] < 0 else None
+            if mask is not None:
                 others[slot, 2:] = address(mask), mask.size
         kept = shard.derived["routes abreast"] = (shard.group_start, shard.group_size), others
     return kept
 
 
-def inner_of(team: Team, steps: int, names: Sequence[str], *, is_over: bool) -> Inner | None:
-    """Return the record of what all slots did, on slot 0."""
-    if team.slot:
+def inner_of(
+    ctx: Context, team: Team, steps: int, names: Sequence[str], *, is_over: bool
+) -> Inner | None:
+    """Return the record of what the slots of this process did, on the first of them."""
+    here = [slot for slot in range(ctx.slots) if slot not in ctx.away]
+    if team.slot != here[0]:
         return None
     stages = [names[stage] for stage in team.stages[:steps].tolist()]
+    messages, nbytes = team.sent[:, :steps, here]
     times = team.times[:steps]
-    messages, nbytes = team.sent[:, :steps]
-    return Inner(messages, nbytes, times[:, :-1], times[:, -1], stages, is_over)
+    return Inner(messages, nbytes, times[:, here], times[:, -1], stages, is_over)
+
+
+@kernel(no_cpython_wrapper=True)
+def meet_team(team):  # type: ignore[no-untyped-def]
+    """Wait for all slots; False if another one cannot come."""
+    return meet(team.words, team.shown.shape[0], team.watcher)
 
 
 @kernel(no_cpython_wrapper=True)

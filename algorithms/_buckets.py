@@ -13,16 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._addresses import array_at, strided_at
 from dgraph.algorithms._by_weight import WeightedRows, by_weight
 from dgraph.algorithms._delta import DEFERRED, PILED, UNSETTLED, Search, enter, receive, relax
-from dgraph.algorithms._together import (
-    Done,
-    Everything,
-    act_for_all,
-    array_at,
-    strided_at,
-    take_of,
-)
+from dgraph.algorithms._together import Done, Everything, act_for_all, take_of
 from dgraph.engine.context import Context
 from dgraph.exchange.hub import TINY
 from dgraph.kernels import kernel

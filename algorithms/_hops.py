@@ -11,15 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._addresses import array_at
 from dgraph.algorithms._sparse import broadcast_some
-from dgraph.algorithms._together import (
-    Done,
-    Everything,
-    act_for_all,
-    array_at,
-    take_of,
-    tell_of,
-)
+from dgraph.algorithms._together import Done, Everything, act_for_all, take_of, tell_of
 from dgraph.engine.context import Context
 from dgraph.exchange.hub import TINY
 from dgraph.kernels import kernel

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dgraph.algorithms._addresses import array_at
 from dgraph.algorithms._search import Search, search_at, settle, top_down
-from dgraph.algorithms._together import Done, Everything, act_for_all, array_at, take_of
+from dgraph.algorithms._together import Done, Everything, act_for_all, take_of
 from dgraph.engine.context import Context
 from dgraph.exchange.hub import TINY
 from dgraph.kernels import kernel

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._addresses import array_at
 from dgraph.algorithms._prefetch import prefetch
-from dgraph.algorithms._together import array_at
 from dgraph.kernels import kernel
 from dgraph.shard.bits import lowest, ones
 

@@ -6,6 +6,7 @@ See :mod:`dgraph.algorithms._abreast`. What each slot does in a level is in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,17 @@ from dgraph.algorithms._abreast import (
     LENGTH,
     NAMES,
     START,
+    TEAM,
+    Team,
     inner_of,
+    join_near_team,
     join_team,
+    meet_team,
     note_sent,
     pull_bits,
+    take_commons,
 )
+from dgraph.algorithms._addresses import array_at, array_of
 from dgraph.algorithms._search import (
     Search,
     bottom_up,
@@ -30,18 +37,26 @@ from dgraph.algorithms._search import (
     start,
     top_down,
 )
-from dgraph.algorithms._together import array_at, array_of
+from dgraph.engine.commons import Claim, Common
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of, named_by
 from dgraph.errors import RunAbortedError
 from dgraph.exchange.frame import Frame
-from dgraph.exchange.meeting import clock, meet
+from dgraph.exchange.meeting import clock
 from dgraph.kernels import kernel
 from dgraph.shard import Shard
+from dgraph.shard.bits import words
 from dgraph.shard.rows import Rows, rows_of
 from dgraph.vertices.ids import Ids
 
-__all__ = ["Rules", "can_go_abreast", "search_abreast"]
+__all__ = [
+    "Rules",
+    "can_go_abreast",
+    "in_common",
+    "search_abreast",
+    "search_near",
+    "take_search_commons",
+]
 
 Array = NDArray[Any]
 
@@ -93,40 +108,105 @@ class _Way(NamedTuple):
     missing: NDArray[np.bool_]
 
 
-def can_go_abreast(ctx: Context, shard: Shard) -> bool:
-    """Tell whether :func:`search_abreast` can be called; the same on all slots."""
-    is_whole = shard.out_split is None
-    return ctx.meeting is not None and is_whole and shard.rank.dtype == np.int32
+def can_go_abreast(shard: Shard) -> bool:
+    """Tell whether a graph can be searched like that; the same on all slots."""
+    return shard.out_split is None and shard.rank.dtype == np.int32
 
 
 async def search_abreast(
     ctx: Context, shard: Shard, s: Search, sources: Ids, first: Array, rules: Rules
 ) -> NDArray[np.bool_]:
-    """Search from `sources` and return which masters were not reached.
+    """Search from `sources`, all slots in one process; return which masters were not reached.
 
     Raises
     ------
     VertexNotFoundError
         On every slot alike, if one of `sources` is not in the graph.
     """
-    spare = ctx.scratch(shard, s.front.size, np.uint64)
-    missing = np.zeros(shard.masters, np.bool_)
     _, named, begins = named_by(shard, sources)
-    rows = *rows_of(shard.out), *rows_of(shard.into)
-    arrays = *s, spare, *rows, first, shard.rank, missing, named, begins
+    spare = ctx.scratch(shard, s.front.size, np.uint64)
+    arrays = _arrays(shard, s, spare, first, named, begins)
     team = join_team(ctx, shard, arrays, TOLD + 1)
     now = np.zeros(TURN + 1, np.int64)
     now[AWAKE] = NOBODY
     while _search(team, rules, now):
         if now[DEPTH] < 0:  # it says which
             await masters_of(ctx, shard, sources)
-        is_over = not _goes_on(now, rules)
-        ctx.stage = STAGES[team.stages[now[STEP] - 1]]
-        ctx.inner = inner_of(team, int(now[STEP]), STAGES, is_over=is_over)
-        if is_over:
-            return missing
-        await ctx.exchange(())
+        if await _is_over(ctx, team, rules, now):
+            return arrays[MISSING]
     raise RunAbortedError("another slot has failed")
+
+
+async def take_search_commons(
+    ctx: Context, shard: Shard, claim: Claim, vote: Array
+) -> Common | None:
+    """Return memory for :func:`search_near`, if all slots can have some."""
+    proxies, front = shard.size - shard.masters, words(shard.size)
+    fields = (proxies, np.int32), (proxies, np.int32), (front, np.uint64), (front, np.uint64)
+    return await take_commons(ctx, shard, claim, vote, fields, TOLD + 1)
+
+
+async def search_near(
+    ctx: Context,
+    shard: Shard,
+    s: Search,
+    sources: NDArray[np.int32],
+    common: Common,
+    first: Array,
+    rules: Rules,
+) -> NDArray[np.bool_]:
+    """Search in memory that several processes have in common.
+
+    Parameters
+    ----------
+    s : Search
+        Its arrays that others look at are in `common`, see :func:`in_common`.
+    sources : int32 array
+        Those that are masters of this slot.
+
+    Returns
+    -------
+    bool array
+        Which masters were not reached.
+    """
+    forget(s, rules.reachable)
+    start(s, sources)
+    nobody = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    arrays = _arrays(shard, s, common[ctx.slot][TEAM + 3], first, *nobody)
+    fields = FOUND, FOUND_BY, FRONT, SPARE
+    team = join_near_team(ctx, shard, arrays, common, fields, TOLD + 1)
+    now = np.zeros(TURN + 1, np.int64)
+    now[AWAKE], now[UNEXPLORED] = rules.sources, rules.arcs
+    while _search(team, rules, now):
+        if await _is_over(ctx, team, rules, now):
+            return arrays[MISSING]
+    raise RunAbortedError("another slot has failed")
+
+
+def in_common(ctx: Context, common: Common) -> tuple[Array, Array, Array]:
+    """Return of a search what other slots look at: `found`, `found_by` and `front`."""
+    found, found_by, front, _ = common[ctx.slot][TEAM : TEAM + 4]
+    return found, found_by, front
+
+
+def _arrays(
+    shard: Shard, s: Search, spare: Array, first: Array, named: Array, begins: Array
+) -> Sequence[Array]:
+    """Return what a slot shows."""
+    rows = *rows_of(shard.out), *rows_of(shard.into)
+    missing = np.zeros(shard.masters, np.bool_)
+    return *s, spare, *rows, first, shard.rank, missing, named, begins
+
+
+async def _is_over(ctx: Context, team: Team, rules: Rules, now: Array) -> bool:
+    """Let supersteps be recorded, and return whether they were the last."""
+    is_over, steps = not _goes_on(now, rules), int(now[STEP])
+    if steps:
+        ctx.stage = STAGES[team.stages[steps - 1]]
+        ctx.inner = inner_of(ctx, team, steps, STAGES, is_over=is_over)
+    if not is_over:
+        await ctx.exchange(())
+    return is_over
 
 
 @kernel(nogil=False)
@@ -152,13 +232,13 @@ def _search(team, rules, now):  # type: ignore[no-untyped-def]
 
     The level is -1 if a source was not found.
     """
-    row, slots = team.shown[team.slot], team.shown.shape[0]
+    row = team.shown[team.slot]
     s, way = search_at(row), _way(row)
     begins = now[AWAKE] == NOBODY
     if begins:
         forget(s, rules.reachable)
     now[STEP] = 0
-    if not meet(team.words, slots):
+    if not meet_team(team):
         return False
     if begins and not _begin(s, rules, now, team):
         return now[DEPTH] < 0
@@ -168,7 +248,7 @@ def _search(team, rules, now):  # type: ignore[no-untyped-def]
             going = _look_up(s, way, now, team)
         elif now[EDGES] * rules.alpha > now[UNEXPLORED]:
             now[IS_UP], team.times[now[STEP], team.slot] = 1, 0
-            going = meet(team.words, slots)  # all have brought their frontiers
+            going = meet_team(team)  # all have brought their frontiers
         else:
             going = _push(s, way, rules, now, team)
         if not going:
@@ -179,12 +259,12 @@ def _search(team, rules, now):  # type: ignore[no-untyped-def]
             field = SPARE if now[IS_SPARE] else FRONT
             pull_bits(front, s.level.size, team, field, now[STEP], HEAD_OF_BITS)
             if now[AWAKE] < before and now[AWAKE] <= rules.vertices // rules.beta:
-                if not meet(team.words, slots):  # nobody looks at the frontier any more
+                if not meet_team(team):  # nobody looks at the frontier any more
                     return False
                 now[IS_UP], now[EDGES] = 0, 1
                 _bring_front(s, way, now)
         _end_step(now, team)
-    if not meet(team.words, slots):  # others may let go of what this slot has looked at
+    if not meet_team(team):  # others may let go of what this slot has looked at
         return False
     _bring_front(s, way, now)
     if not _goes_on(now, rules):
@@ -234,7 +314,7 @@ def _push(s, way, rules, now, team):  # type: ignore[no-untyped-def]
     for slot in range(votes.shape[0]):
         if slot != team.slot:
             _take(s, now, team, slot, votes[slot, TOLD])
-    return meet(team.words, votes.shape[0])  # what was found may be overwritten
+    return meet_team(team)  # what was found may be overwritten
 
 
 @kernel(no_cpython_wrapper=True)
@@ -285,7 +365,7 @@ def _vote(now, team, started):  # type: ignore[no-untyped-def]
     team.times[now[STEP], team.slot] = clock() - started
     votes = team.votes[now[TURN] & 1]
     now[TURN] += 1
-    if not meet(team.words, votes.shape[0]):
+    if not meet_team(team):
         return False
     now[AWAKE] = now[EDGES] = 0
     for slot in range(votes.shape[0]):

@@ -10,10 +10,9 @@ It does just what the slots would have done: in a superstep first each slot comp
 every owner takes what others have found for it, in the sequence of the slots. The record counts
 the messages as if they had been sent.
 
-An algorithm brings a kernel that goes over supersteps and slots. Numba knows no list of as
-many arrays as there are slots, so it gets a table of where they all are: :func:`array_at` is an
-array of one slot, :func:`take_of` what one slot found for another, :func:`tell_of` what another
-has of its masters.
+An algorithm brings a kernel that goes over supersteps and slots. It gets a table of where the
+arrays of all slots are (:mod:`dgraph.algorithms._addresses`): :func:`take_of` is what one slot
+found for another, :func:`tell_of` what another has of its masters.
 """
 
 from __future__ import annotations
@@ -23,12 +22,9 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from dgraph.algorithms._addresses import address, array_of
 from dgraph.algorithms._sparse import places_in
 from dgraph.engine.context import Context
 from dgraph.exchange.frame import Frame
@@ -40,10 +36,6 @@ __all__ = [
     "Done",
     "Everything",
     "act_for_all",
-    "address",
-    "array_at",
-    "array_of",
-    "strided_at",
     "take_of",
     "tell_of",
 ]
@@ -179,38 +171,6 @@ def _routes(shards: Sequence[Shard]) -> Array:
         routes[slot, :, 1] = shard.group_size
         routes[:, slot, 2] = [address(some) for some in shard.shared]
     return routes
-
-
-@kernel(nogil=False)
-def address(array):  # type: ignore[no-untyped-def]
-    """Return where an array begins: a fifth of the time that it takes NumPy."""
-    return array.ctypes.data
-
-
-@intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-    return types.voidptr(address), generate
-
-
-@kernel(inline="always")
-def array_of(address, length, dtype):  # type: ignore[no-untyped-def]
-    """Return a contiguous array that begins at an address."""
-    return carray(_pointer(address), (length,), dtype)  # type: ignore[call-arg]
-
-
-@kernel(inline="always")
-def array_at(row, field, dtype):  # type: ignore[no-untyped-def]
-    """Return a contiguous array that a slot has shown; `row` is its part of the table."""
-    return array_of(row[0, field], row[1, field], dtype)
-
-
-@kernel(inline="always")
-def strided_at(row, field, dtype):  # type: ignore[no-untyped-def]
-    """Return an array that lies interleaved with another."""
-    return as_strided(array_at(row, field, dtype), (row[1, field],), (row[2, field],))
 
 
 @kernel

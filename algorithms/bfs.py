@@ -21,10 +21,10 @@ Encodings: `level` int32, -1 unvisited. `parent`, of the dtype of ranks: -1 none
 local id v (bottom-up, where it is at hand); ``-2 - r`` the in-neighbour of rank r (top-down,
 where it may lie on another slot). Of several codes the largest is the smallest rank.
 
-If all slots are in one process, and each has a thread and a core, they go through all levels
-in compiled code (:mod:`dgraph.algorithms._search_abreast`). With fewer threads, one of them
-does it for all while there is little to do (:mod:`dgraph.algorithms._together`). Where rows are
-split over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
+If all slots are on one host, and each has a thread and a core, they go through all levels in
+compiled code (:mod:`dgraph.algorithms._search_abreast`). With fewer threads in one process, one
+of them does it for all while there is little to do (:mod:`dgraph.algorithms._together`). Where
+rows are split over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
 
 Cost: supersteps: levels + changes from top-down to bottom-up + 1, and one more whenever one
 slot begins to act for all. Messages: one a proxy at most in all top-down levels together, one
@@ -54,9 +54,17 @@ from dgraph.algorithms._search import (
     start,
     top_down,
 )
-from dgraph.algorithms._search_abreast import Rules, can_go_abreast, search_abreast
+from dgraph.algorithms._search_abreast import (
+    Rules,
+    can_go_abreast,
+    in_common,
+    search_abreast,
+    search_near,
+    take_search_commons,
+)
 from dgraph.arguments import as_sources, optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
+from dgraph.engine.commons import Common, claim_commons
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.exchange.hub import TINY
@@ -88,34 +96,50 @@ async def bfs_slot(
 ) -> dict[str, Column]:
     """Search from `sources`, at most `depth_limit` levels deep; see :func:`bfs`."""
     ctx.stage = "sources"
-    s, reachable, arcs = _begin(ctx, shard), _reachable(shard), _arcs(shard)
     vertices = shard.num_vertices
     limit = vertices if depth_limit is None else min(depth_limit, vertices)
-    if can_go_abreast(ctx, shard):
-        first, mean = _first_neighbours(shard), _mean_degree(shard)
-        counts = len(sources), vertices, reachable, mean, arcs
-        rules = Rules(limit, ALPHA, BETA, *counts)
+    counts = len(sources), vertices, _reachable(shard), _mean_degree(shard), _arcs(shard)
+    rules = Rules(limit, ALPHA, BETA, *counts)
+    abreast = can_go_abreast(shard)
+    if abreast and ctx.meeting is not None:
+        s, first = _begin(ctx, shard), _first_neighbours(shard)
         missing = await search_abreast(ctx, shard, s, sources, first, rules)
     else:
-        forget(s, reachable)
-        await _search_by_frames(ctx, shard, s, sources, limit)
-        missing = np.zeros(shard.masters, np.bool_)
-        leave_out(s, reachable, missing)
+        s, missing = await _search_apart(ctx, shard, sources, rules, may_meet=abreast)
     return {"distance": Nullable(s.level, missing), "predecessor": Neighbours(s.parent)}
 
 
-async def _search_by_frames(
-    ctx: Context, shard: Shard, s: Search, sources: Ids, limit: int
-) -> None:
-    """Search level by level, each a superstep of the engine, or several that are short."""
-    mean = _mean_degree(shard)
-    few = (len(sources) - 1) * mean  # the edges of one source are all on one slot
-    _, here = await masters_of(ctx, shard, sources, work=few)
+async def _search_apart(
+    ctx: Context, shard: Shard, sources: Ids, rules: Rules, *, may_meet: bool
+) -> tuple[Search, NDArray[np.bool_]]:
+    """Search by slots of several processes, or without a core for each.
+
+    Return what was found, and which masters were not reached.
+    """
+    few = (rules.sources - 1) * rules.mean  # the edges of one source are all on one slot
+    with claim_commons(ctx, shard, wanted=may_meet) as claim:
+        work = None if claim.vote else few
+        _, here = await masters_of(ctx, shard, sources, work, claim.vote)
+        common = await take_search_commons(ctx, shard, claim, ctx.vote[1:])
+        if common is not None:
+            s, first = _begin(ctx, shard, common), _first_neighbours(shard)
+            return s, await search_near(ctx, shard, s, here, common, first, rules)
+    s = _begin(ctx, shard)
+    forget(s, rules.reachable)
     start(s, here)
+    await _search_by_frames(ctx, shard, s, rules)
+    missing = np.zeros(shard.masters, np.bool_)
+    leave_out(s, rules.reachable, missing)
+    return s, missing
+
+
+async def _search_by_frames(ctx: Context, shard: Shard, s: Search, rules: Rules) -> None:
+    """Search level by level, each a superstep of the engine, or several that are short."""
+    limit, mean = rules.limit, rules.mean
     out = rows_of(shard.out)
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
     unheard = int(shard.group_size.sum()) - shard.masters  # proxies: each is found once
-    now = Progress(0, len(sources), 0, _arcs(shard))
+    now = Progress(0, rules.sources, 0, rules.arcs)
     together = can_push_together(ctx, s)
     if shard.out_split is not None:
         bounds = ALPHA, BETA, limit
@@ -169,19 +193,25 @@ async def _bottom_up_levels(
     return Progress(depth, awake, 1, unexplored)
 
 
-def _begin(ctx: Context, shard: Shard) -> Search:
+def _begin(ctx: Context, shard: Shard, common: Common | None = None) -> Search:
     """Return room for the state of a search, with arbitrary contents."""
     masters, proxies = shard.masters, shard.size - shard.masters
     ranks = shard.rank.dtype
+    if common is not None:
+        found, found_by, front = in_common(ctx, common)
+    else:
+        front = ctx.scratch(shard, words(shard.size), np.uint64)
+        found = ctx.scratch(shard, proxies, np.int32)
+        found_by = ctx.scratch(shard, proxies, ranks)
     return Search(
         level=ctx.scratch(shard, masters, np.int32),
         parent=ctx.scratch(shard, masters, ranks),
         seen=ctx.scratch(shard, words(shard.size), np.uint64),
-        front=ctx.scratch(shard, words(shard.size), np.uint64),
+        front=front,
         filled=ctx.scratch(shard, words(words(masters)), np.uint64),
         queue=ctx.scratch(shard, masters, np.int32),
-        found=ctx.scratch(shard, proxies, np.int32),
-        found_by=ctx.scratch(shard, proxies, ranks),
+        found=found,
+        found_by=found_by,
     )
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,16 @@ import pandas as pd
 from distributed import Client, LocalCluster
 
 from dgraph.clients import call
+from dgraph.engine.commons import claim_commons
 from dgraph.engine.context import Context
 from dgraph.engine.launch import RunResult, launch, make_spec
 from dgraph.engine.members import find_members, topology_of
 from dgraph.engine.plugin import find_plugin
 from dgraph.engine.spec import Member, RunSpec
+from dgraph.errors import RunAbortedError
 from dgraph.exchange.hub import Hub
+from dgraph.exchange.meeting import SIZE, meet, watched_by
+from dgraph.kernels import kernel
 
 FORMS: dict[str, dict[str, Any]] = {
     "embedded": {"n_workers": 1, "threads_per_worker": 2, "processes": False},
@@ -208,3 +213,53 @@ async def comms(ctx: Context, chunks: Any) -> int:
     """Return how many other workers a worker reaches over Dask's comms, on every slot."""
     (seat,) = find_plugin().seats.values()
     return int((await ctx.allreduce([len(seat.inboxes)], op="max"))[0])
+
+
+async def bare(ctx: Context, held: Any) -> SimpleNamespace:
+    """Return what stands for a shard, with room for what is kept with one."""
+    return SimpleNamespace(derived={})
+
+
+async def abreast(ctx: Context, held: Any, beacon: str, turns: int, failing: int = -1) -> int:
+    """Meet in memory of several processes so often, -1: for ever; return how often.
+
+    A file is touched when it goes well. A slot that fails does so instead of meeting.
+    """
+    with claim_commons(ctx, held) as claim:
+        await ctx.allreduce(claim.vote)
+        room = [(SIZE if ctx.slot == 0 else 0, np.int64)]
+        common = await claim.take(ctx.vote, room, [np.array([ctx.slot])])
+        if common is None:
+            return 0
+        assert [int(told[0]) for _, told in common] == list(range(ctx.slots))
+        if ctx.slot == failing:
+            time.sleep(0.5)
+            raise LookupError("no luck")
+        assert ctx.near is not None
+        watcher = watched_by(ctx.near.hub)
+        assert _meet(common[0][0], ctx.slots, 10, watcher) == 10
+        open(f"{beacon}-{ctx.slot}", "w").close()
+        met = int(_meet(common[0][0], ctx.slots, turns, watcher))
+        if met != turns:
+            raise RunAbortedError("another slot has failed")
+        return met
+
+
+async def late(ctx: Context, held: Any, seconds: float) -> int:
+    """Let slot 1 meet slot 0 so much later."""
+    with claim_commons(ctx, held) as claim:
+        await ctx.allreduce(claim.vote)
+        common = await claim.take(ctx.vote, [(SIZE if ctx.slot == 0 else 0, np.int64)], [])
+        assert common is not None
+        assert ctx.near is not None
+        if ctx.slot == 1:
+            time.sleep(seconds)
+        return int(_meet(common[0][0], ctx.slots, 1, watched_by(ctx.near.hub)))
+
+
+@kernel
+def _meet(words, parties, turns, watcher):  # type: ignore[no-untyped-def]
+    met = 0
+    while met != turns and meet(words, parties, watcher):
+        met += 1
+    return met

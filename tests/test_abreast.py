@@ -15,14 +15,16 @@ import dgraph.algorithms._abreast as abreast_module
 import dgraph.algorithms.bfs as bfs_module
 import dgraph.exchange.cores as cores_module
 from dgraph.algorithms.bfs import bfs_slot
-from dgraph.engine.context import Context
+from dgraph.engine.commons import NAME
+from dgraph.engine.context import Context, Near
 from dgraph.engine.pool import run
-from dgraph.engine.records import Log, Recorder
+from dgraph.engine.records import ROUTES, Log, Recorder
 from dgraph.errors import RunError, VertexNotFoundError
 from dgraph.exchange.hub import Hub
-from dgraph.exchange.meeting import OVER, SIZE, clock, meet
+from dgraph.exchange.meeting import NOBODY, OVER, SIZE, clock, meet
 from dgraph.exchange.request import Request
 from dgraph.kernels import kernel
+from dgraph.shard import Shard
 from dgraph.topology import Topology
 from tests.harness import frame_of
 from tests.reference import as_ids, build, plain
@@ -40,10 +42,10 @@ def rounds(words, parties, me, many, written, seen):  # type: ignore[no-untyped-
     """Write, meet, read what all wrote, meet; return how often."""
     for turn in range(many):
         written[me] = turn
-        if not meet(words, parties):
+        if not meet(words, parties, NOBODY):
             return turn
         seen[turn] = written.sum()
-        if not meet(words, parties):
+        if not meet(words, parties, NOBODY):
             return turn
     return many
 
@@ -68,7 +70,7 @@ def test_who_waits_goes_when_the_meetings_are_called_off() -> None:
     words, gone = np.zeros(SIZE, np.int64), threading.Event()
 
     def wait() -> None:
-        assert not meet(words, 2)
+        assert not meet(words, 2, NOBODY)
         gone.set()
 
     waiting = threading.Thread(target=wait, daemon=True)
@@ -76,7 +78,7 @@ def test_who_waits_goes_when_the_meetings_are_called_off() -> None:
     assert not gone.wait(0.2)
     words[OVER] = 1
     assert gone.wait(60)
-    assert not meet(words, 1)
+    assert not meet(words, 1, NOBODY)
 
 
 def test_the_clock_is_that_of_python() -> None:
@@ -114,13 +116,29 @@ def test_results_and_records_are_those_of_slots_that_exchange_frames(
         patch.setattr(bfs_module, "ALPHA", data.draw(st.sampled_from([0, 3, 15, 10**9])))
         patch.setattr(bfs_module, "BETA", data.draw(st.sampled_from([1, 2, 18])))
         patch.setattr(abreast_module, "SUPERSTEPS", data.draw(st.sampled_from([1, 2, 512])))
-        abreast, record = recorded(shards, ids, limit, threads=spread.slots)
+        runs = [recorded(shards, ids, limit, threads=spread.slots)]
         patch.setattr(cores_module, "allowed_cores", list)
         apart, expected = recorded(shards, ids, limit, threads=1)
-    pd.testing.assert_frame_equal(abreast, apart)
-    assert by_stage(record) == by_stage(expected)
-    assert len(record.times) == len(record.counts) == len(record.stage)
-    assert (record.times >= 0).all()
+        patch.setattr(Context, "works_for", be_near)
+        runs += [recorded(shards, ids, limit, threads=spread.slots) for _ in range(2)]
+    assert all(is_there(shard) for shard in shards)
+    for turn, (found, record) in enumerate(runs):
+        pd.testing.assert_frame_equal(found, apart)
+        stages = [step for step in by_stage(record) if turn != 1 or step[0] != ROUTES]
+        assert stages == by_stage(expected)
+        assert len(record.times) == len(record.counts) == len(record.stage)
+        assert (record.times >= 0).all()
+
+
+def be_near(ctx: Context, hub: Hub) -> None:
+    """Let a slot meet the others as if they were in other processes."""
+    ctx.near, ctx.companions = Near(hub, has_cores=True), ()
+
+
+def is_there(shard: Shard) -> bool:
+    """Tell whether a shard keeps memory that all slots see, and nobody has it."""
+    desk = shard.derived[NAME]
+    return desk.common is not None and desk.lend()
 
 
 def by_stage(log: Log) -> list[tuple[str, Any]]:
@@ -143,7 +161,7 @@ def test_a_slot_that_fails_ends_those_that_wait_for_it_in_compiled_code() -> Non
         assert ctx.meeting is not None
         if ctx.slot == 1:
             raise KeyError("slot 1 is out of order")
-        assert not meet(ctx.meeting, 2)
+        assert not meet(ctx.meeting, 2, NOBODY)
         raise RuntimeError("another slot has failed")
 
     with pytest.raises(RunError, match="slot 1 is out of order"):
@@ -164,7 +182,7 @@ def test_an_aborted_run_ends_slots_in_compiled_code() -> None:
             await Request()
             self.began.set()
             assert hub.meeting is not None
-            assert not meet(hub.meeting, 2)
+            assert not meet(hub.meeting, 2, NOBODY)
             await Request()
 
     program = Program()

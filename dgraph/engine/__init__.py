@@ -22,6 +22,7 @@ What a slot program works with::
     translate   between the users' ids and numbers
     columns     what an algorithm returns, and how it becomes a table
     alone       a context for one slot that has all (inner: what others would have sent)
+    commons     memory of several processes of a host, in which slots go on without frames
 
 A superstep over gateways, see :mod:`dgraph.exchange.routing`::
 

@@ -13,7 +13,7 @@ until two exchanges later, nor into one that was received.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,19 +31,32 @@ from dgraph.shard import Shard
 from dgraph.shard.bits import words
 from dgraph.shard.scratch import Scratch
 
-__all__ = ["Context"]
+if TYPE_CHECKING:
+    from dgraph.exchange.hub import Hub
+
+__all__ = ["MOST_COMPANIONS", "Context", "Near"]
 
 Array = NDArray[Any]
 Votes = NDArray[np.int64]
 Columns = tuple[Array, ...]
 T = TypeVar("T")
 
-#: With more slots than that in one process nobody acts for all.
+#: With more slots than that nobody acts for all, and those of several processes share nothing.
 MOST_COMPANIONS = 16
 _NO_VOTE = np.zeros(0, np.int64)
 
 #: A column of so many bytes is written while it travels.
 LONG = 1 << 18
+
+
+class Near(NamedTuple):
+    """The hub of this process, where the others are on the same host, and what it sees of it.
+
+    See :mod:`dgraph.engine.commons`.
+    """
+
+    hub: Hub
+    has_cores: bool  # one for each slot
 
 
 class Context:
@@ -102,6 +115,8 @@ class Context:
         #: thread; and what they share meanwhile.
         self.meeting: NDArray[np.int64] | None = None
         self.shared: dict[Any, Any] = {}
+        #: If all slots are on one host, but in several processes.
+        self.near: Near | None = None
         self._borrowed: list[tuple[Scratch, Array]] = []
         self._buffers: dict[Any, Array] = {}
 
@@ -166,10 +181,10 @@ class Context:
             self.companions = contexts
             self.shared = contexts[0].shared
 
-    def meets_at(self, meeting: NDArray[np.int64] | None) -> None:
-        """Say where the slots of this process meet, if each has a thread."""
+    def works_for(self, hub: Hub) -> None:
+        """Say who brings the slots of this process together."""
         if self.companions:
-            self.meeting = meeting
+            self.meeting = hub.meeting
 
     def buffer(self, name: Any, length: int, dtype: Any) -> Array:
         """Return a buffer to fill and send, a different one in every second superstep."""

@@ -77,8 +77,8 @@ class Direct(NamedTuple):
         column = self.buffer(("bits", peer), words(shared.size), np.dtype(np.uint64))
         if shard.prefix[peer] >= 0:
             copy_prefix(bits, shared.size, column)
-        elif shared.size * 4 > shard.masters:
-            compress_bits(bits, mask_of(shard, peer), column)
+        elif (mask := mask_of(shard, peer)) is not None:
+            compress_bits(bits, mask, column)
         else:
             gather_bits(bits, shared, column)
         if not column.any():

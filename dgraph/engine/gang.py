@@ -10,7 +10,7 @@ import numpy as np
 from distributed import Status, secede
 
 from dgraph.engine.buffering import find_cap, make_plans
-from dgraph.engine.context import Context
+from dgraph.engine.context import MOST_COMPANIONS, Context, Near
 from dgraph.engine.failure import Watch, pack_error, wait_for_turn
 from dgraph.engine.joining import Joining, Peers, run_number
 from dgraph.engine.network import Network, find_network
@@ -118,7 +118,9 @@ class _Gang:
         threads = spec.members[self.me].threads
         hub = Hub(programs, threads, self.links, recorder, self.why_cancelled, cores)
         for context in contexts.values():
-            context.meets_at(hub.meeting)
+            context.works_for(hub)
+            if network is None and _is_on_one_host(spec):
+                context.near = Near(hub, has_cores=len(allowed_cores()) >= spec.slots)
         self.seat.hub, self.seat.recorder = hub, recorder
         results = hub.run(ready=self._start_the_clock)
         for context in contexts.values():
@@ -219,6 +221,23 @@ class _Gang:
             self.me,
             spec.agreed,
         )
+
+
+def _is_on_one_host(spec: RunSpec) -> bool:
+    """Tell whether slots of several processes may work on the same memory.
+
+    Each has a thread, and nobody has said which way frames should take.
+    """
+    members, options = spec.members, spec.options
+    return (
+        len(members) > 1
+        and len({them.host for them in members}) == 1
+        and all(them.place is None and len(them.slots) <= them.threads for them in members)
+        and options.transport == "auto"
+        and not options.carriers
+        and spec.holds == "shard"
+        and spec.slots <= MOST_COMPANIONS
+    )
 
 
 def _owners(spec: RunSpec) -> list[int]:

@@ -165,8 +165,13 @@ def copy_prefix(bits, length, out):  # type: ignore[no-untyped-def]
         out[out.size - 1] &= (np.uint64(1) << np.uint64(length & 63)) - np.uint64(1)
 
 
-def mask_of(shard: Shard, peer: int) -> NDArray[np.uint64]:
-    """Return the bitmap of the masters that a slot has proxies of; kept with the shard."""
+def mask_of(shard: Shard, peer: int) -> NDArray[np.uint64] | None:
+    """Return the bitmap of the masters that a slot has proxies of, by which bits are gathered.
+
+    It is kept with the shard. None if these are so few that they are gathered one by one.
+    """
+    if shard.shared[peer].size * 4 <= shard.masters:
+        return None
     name = f"bitmap of what slot {peer} has"
     mask: NDArray[np.uint64] | None = shard.derived.get(name)
     if mask is None:

@@ -9,7 +9,8 @@ from typing import Any
 from dgraph.engine.context import Context
 from dgraph.engine.network import Network
 from dgraph.engine.spec import SlotProgram
-from dgraph.exchange.hub import Hub, Observer
+from dgraph.exchange.hub import Hub
+from dgraph.exchange.parties import Observer
 
 __all__ = ["run"]
 
@@ -54,6 +55,6 @@ def run(
     }
     hub = Hub(programs, threads or min(slots, os.cpu_count() or 1), observer=observer)
     for context in contexts:
-        context.meets_at(hub.meeting)
+        context.works_for(hub)
     results = hub.run()
     return [results[slot] for slot in range(slots)]

@@ -34,7 +34,7 @@ __all__ = ["OUTPUT", "ROUTES", "Log", "Recorder", "RunRecord", "Runs", "merge"]
 #: The stage in which a program makes the result's columns; it is timed apart.
 OUTPUT = "output"
 
-#: The stage in which slots agree on routes, in the first routed run on a graph.
+#: The stage in which slots agree on routes, in the first routed run on a graph, or on memory.
 ROUTES = "routes"
 
 COUNTS = ("frames", "messages", "bytes")
@@ -164,7 +164,8 @@ class Recorder:
         if self._meet is None:
             rows = [self._level[slot] or self._levels_of(slot) for slot in self._level]
             self._meet = np.array(rows, np.int64)
-        parts = unfold(inner, self._meet, self._levels, times, perf_counter())
+        slots = np.array(list(self._level))
+        parts = unfold(inner, slots, self._meet, self._levels, times, perf_counter())
         self._counts.frombytes(parts.counts.tobytes())
         self._times.frombytes(parts.times.tobytes())
         for name in (inner.stages or [stage] * len(parts.times))[: len(parts.times)]:
@@ -238,7 +239,7 @@ class RunRecord:
         Wall time to make the result's columns in the user's ids.
     supersteps : int
         As many as `steps` has rows: those of the stages "routes", in which slots agree on ways
-        of messages, and "output", which make the result's columns, are among them.
+        of messages or on memory, and "output", which make the result's columns, are among them.
     frames, messages, bytes : dict of int to int
         What was sent in the whole run, by the level of the domain tree that it crossed.
     before : dict of str to dict

@@ -41,7 +41,7 @@ Places = NDArray[np.int64]
 
 
 async def masters_of(
-    ctx: Context, shard: Shard, ids: Ids, work: int | None = None
+    ctx: Context, shard: Shard, ids: Ids, work: int | None = None, vote: Sequence[int] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Find the vertices that a user named: one exchange.
 
@@ -51,6 +51,8 @@ async def masters_of(
         The same on every slot.
     work : int, optional
         Edges that this slot expects to scan in the next superstep.
+    vote : sequence of int
+        Summed over the slots on the way: the last numbers of `Context.vote`.
 
     Returns
     -------
@@ -69,7 +71,7 @@ async def masters_of(
         (positions[begin:end], local[begin:end]) if begin < end else None
         for begin, end in pairwise(starts.tolist())
     ]
-    came = [some for some in await ctx.alltoall(columns, [positions.size], work) if some]
+    came = [some for some in await ctx.alltoall(columns, [positions.size, *vote], work) if some]
     if ctx.vote[0] != len(ids):
         await _refuse(ctx, ids, positions)
     if not came:

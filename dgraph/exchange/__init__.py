@@ -14,8 +14,9 @@ What a superstep is made of::
 
     request     what a slot hands its hub (frames, a vote), and what it gets
     frame       a fixed header and columns; encoding: which vertices these are about
-    hub         steps the slots of a process, exchanges what they hand over
+    hub         steps the slots of a process, exchanges what they hand over (parties: with whom)
     meeting     where slots wait for each other that go through supersteps in compiled code
+    segment     memory that processes of one host have in common
     cores, room where its threads run; memory that is used again
 
 and what comes in between on the way to other processes::

@@ -18,20 +18,22 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dgraph.errors import RunAbortedError, RunError
 from dgraph.exchange.cores import Cores, each_has_core
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.meeting import OVER, SIZE
+from dgraph.exchange.parties import Links, Observer
 from dgraph.exchange.request import COMBINE_VOTES, Delivery, Early, Program, Request, Votes
 
-__all__ = ["COMBINE_VOTES", "Delivery", "Early", "Hub", "Links", "Observer", "Request"]
+__all__ = ["COMBINE_VOTES", "Delivery", "Early", "Hub", "Request"]
 
 #: A superstep with less work (edges to scan, in all slots of the process) than this is computed
 #: by one thread: at 1 to 4 ns an edge it costs no more than waking a second thread does.
@@ -41,45 +43,6 @@ TINY = 100_000
 TICK = 0.5
 
 _NO_VOTE = np.zeros(0, np.int64)
-
-
-class Links(Protocol):
-    """The way to the hubs of the other processes of a run."""
-
-    def exchange(
-        self,
-        superstep: int,
-        frames: Sequence[Frame],
-        vote: Votes,
-        op: str,
-        hop: Hop | None = None,
-    ) -> tuple[list[Frame], Votes]:
-        """Send frames to slots of other processes; return what came and the whole vote.
-
-        In a stage of a routed superstep: what is known of the vote after it.
-        """
-
-    def post(
-        self, superstep: int, frame: Frame, encode: Callable[[int], None] | None = None
-    ) -> bool:
-        """Begin to send a frame of the exchange to come; False: it goes with the others."""
-
-    def abort(self, error: BaseException) -> None:
-        """Tell the other processes that the run has failed here."""
-
-
-class Observer(Protocol):
-    """Is told of every superstep, by the thread that completes it."""
-
-    def superstep(
-        self,
-        stage: str,
-        requests: Mapping[int, Request],
-        compute: Mapping[int, float],
-        exchange: float,
-        elapsed: float,
-    ) -> None:
-        """Note one superstep: seconds of computation by slot, of exchange, and in all."""
 
 
 class Hub:
@@ -137,7 +100,9 @@ class Hub:
         for alarm in self._alarm:
             alarm.acquire()
         #: Where slots meet in compiled code; None if not each has a thread and a core.
-        self.meeting = np.zeros(SIZE, np.int64) if each_has_core(slots, threads) else None
+        self.meeting: NDArray[np.int64] | None = None
+        if each_has_core(slots, threads):
+            self.meeting = np.zeros(SIZE, np.int64)
         self._stepped = 0
         self._tiny = self._brief = False
         self._error: BaseException | None = None
@@ -187,12 +152,32 @@ class Hub:
             if self._error is not None:
                 return
             self._error = error
-        if self.meeting is not None:
-            self.meeting[OVER] = 1
+            if self.meeting is not None:
+                self.meeting[OVER] = 1
         if self._links is not None:
             self._links.abort(error)
         with self._lock:
             self._wake_all()
+
+    def meet_at(self, words: NDArray[np.int64] | None) -> None:
+        """Say where slots meet, to be called off should the run fail; None: no more."""
+        with self._lock:
+            self.meeting = words
+            if words is not None and self._error is not None:
+                words[OVER] = 1
+
+    def look_after(self) -> None:
+        """End the run if it was cancelled, or another process is silent.
+
+        Slots that wait for others in compiled code ask for it, see
+        :mod:`dgraph.exchange.meeting`.
+        """
+        try:
+            self.check()
+            if self._links is not None:
+                self._links.look_after(self._exchanges)
+        except BaseException as error:  # there is nobody to raise it to
+            self.abort(error)
 
     @property
     def _over(self) -> bool:

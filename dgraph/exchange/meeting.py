@@ -11,23 +11,30 @@ The words of a meeting are an int64 array of `SIZE`, zeros to begin with::
     [TURN]    how many meetings have ended
     [OVER]    not zero: there will be no meeting any more
 
-each in a cache line of its own. Whoever cannot come sets the last.
+each in a cache line of its own. Whoever cannot come sets the last; a process that was stopped
+sets nothing, so who waits for slots of other processes asks its hub now and then to look after
+them. To ask, a kernel has two numbers: what to call, and which hub.
 """
 
 from __future__ import annotations
 
+import ctypes
 import platform
+from itertools import count
 from time import CLOCK_MONOTONIC
-from typing import Any
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+from numpy.typing import NDArray
 
 from dgraph.kernels import kernel
 
-__all__ = ["OVER", "SIZE", "clock", "meet"]
+__all__ = ["NOBODY", "OVER", "SIZE", "Watcher", "clock", "meet", "watched_by"]
 
 COUNT, TURN, OVER, SIZE = 0, 8, 16, 24
 
@@ -35,11 +42,45 @@ COUNT, TURN, OVER, SIZE = 0, 8, 16, 24
 #: offers; offers before it sleeps, some ms; and the microseconds that it then sleeps each time.
 LOOKS, SHORT, OFFERS, NAP = 2000, 100, 2000, 50
 
+#: Seconds of waiting after which the hub is asked to look after the others.
+PATIENCE = 0.25
+
+#: Instead of two numbers: nobody is asked.
+NOBODY = np.zeros(2, np.int64)
+
 _CAN_PAUSE = platform.machine() in ("x86_64", "AMD64")
 _INT64 = ir.IntType(64)
 
 _offer_core = types.ExternalFunction("sched_yield", types.int32())
 _nap = types.ExternalFunction("usleep", types.int32(types.uint32))
+
+
+class Watcher(Protocol):
+    """Looks after the slots that others wait for."""
+
+    def look_after(self) -> None:
+        """Call the meetings off if there is a reason; raises nothing."""
+
+
+_watchers: WeakValueDictionary[int, Watcher] = WeakValueDictionary()
+_numbers = count(1)
+
+
+def _look_after(number: int) -> None:
+    watcher = _watchers.get(number)
+    if watcher is not None:
+        watcher.look_after()
+
+
+_ask = ctypes.CFUNCTYPE(None, ctypes.c_int64)(_look_after)
+
+
+def watched_by(watcher: Watcher) -> NDArray[np.int64]:
+    """Return by what a kernel asks somebody to look after the others."""
+    number = next(_numbers)
+    _watchers[number] = watcher
+    where = ctypes.cast(_ask, ctypes.c_void_p).value
+    return np.array([where, number], np.int64)
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
@@ -101,11 +142,39 @@ def _nanoseconds(typing_context: Any) -> Any:
     return types.int64(), generate
 
 
+@kernel(inline="always")
+def clock():  # type: ignore[no-untyped-def]
+    """Return the seconds of `time.perf_counter`, or of a clock that runs as it does."""
+    return 1e-9 * _nanoseconds()  # type: ignore[call-arg]
+
+
+@intrinsic
+def _call(typing_context: Any, where: Any, number: Any) -> Any:
+    """Emit a call of Python, which takes the GIL for its time."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        form = ir.FunctionType(ir.VoidType(), [_INT64])
+        builder.call(builder.inttoptr(arguments[0], form.as_pointer()), [arguments[1]])
+        return context.get_dummy_value()
+
+    return types.void(where, number), generate
+
+
 @kernel
-def meet(words, parties):  # type: ignore[no-untyped-def]
+def meet(words, parties, watcher):  # type: ignore[no-untyped-def]
     """Wait until so many have come; what they wrote before can be read after.
 
-    Returns False if the meetings were called off.
+    Parameters
+    ----------
+    words : int64 array
+    parties : int
+    watcher : int64 array of length 2
+        See :func:`watched_by`.
+
+    Returns
+    -------
+    bool
+        False if the meetings were called off.
     """
     turn: Any = _look(words, TURN)  # type: ignore[call-arg]
     if _count(words, COUNT) == parties - 1:
@@ -115,7 +184,7 @@ def meet(words, parties):  # type: ignore[no-untyped-def]
     for _ in range(LOOKS):
         if _look(words, TURN) != turn:
             return True
-    offers = 0
+    offers, asked = 0, clock()
     while _look(words, OVER) == 0:
         for _ in range(SHORT):
             if _look(words, TURN) != turn:
@@ -125,10 +194,7 @@ def meet(words, parties):  # type: ignore[no-untyped-def]
             offers += 1
         else:
             _nap(NAP)
+            if watcher[0] != 0 and clock() > asked + PATIENCE:
+                _call(watcher[0], watcher[1])
+                asked = clock()
     return False
-
-
-@kernel(inline="always")
-def clock():  # type: ignore[no-untyped-def]
-    """Return the seconds of `time.perf_counter`, or of a clock that runs as it does."""
-    return 1e-9 * _nanoseconds()  # type: ignore[call-arg]

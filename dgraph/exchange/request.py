@@ -38,7 +38,7 @@ class Inner(NamedTuple):
 
     Parameters
     ----------
-    messages, nbytes : int64 arrays of shape (supersteps, slots, slots)
+    messages, nbytes : int64 arrays of shape (supersteps, slots of this process, slots)
         From each slot to each other; the bytes with the heads of frames.
     computed : float64 array of shape (supersteps, some)
         Seconds that slots computed.

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.shard.scratch import Scratch
 from dgraph.shard.shard import Shard
 from dgraph.vertices.ids import IntIds, StringIds
 
@@ -58,14 +57,14 @@ def _held(thing: Any) -> dict[int, int]:
 
 def _inside(thing: Any) -> Iterator[Any]:
     """Yield what a container holds."""
-    if isinstance(thing, Scratch):
-        yield from thing.arrays
-    elif isinstance(thing, Mapping):
+    if isinstance(thing, Mapping):
         yield from thing.values()
     elif isinstance(thing, tuple | list):
         yield from thing
     elif isinstance(thing, IntIds):
         yield thing.values
+    elif hasattr(thing, "arrays"):  # it says what counts, such as `Scratch`
+        yield from thing.arrays
     else:
         yield from _parts(thing).values()
 

@@ -213,6 +213,20 @@ class PeerLinks:
         else:
             self._waker.wake()
 
+    def look_after(self, superstep: int) -> None:
+        """Look after all other processes, while slots wait for theirs without exchanging.
+
+        Raises
+        ------
+        RunAbortedError
+            If one was silent for too long.
+        """
+        if self._lock.acquire(blocking=False):  # several slots may ask
+            try:
+                self._look_after(superstep, self._channels)
+            finally:
+                self._lock.release()
+
     def close(self) -> None:
         """Close all channels."""
         with self._lock:
