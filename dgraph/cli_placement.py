@@ -35,7 +35,7 @@ PLACEMENT_OPTIONS = (
     click.option(
         "--placement",
         type=click.Choice([*NAMED]),
-        default="degree",
+        default="auto",
         show_default=True,
         help="Which slot owns a vertex; never changes a result.",
     ),

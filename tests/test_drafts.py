@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from unittest import mock
 
+import dask
 import numpy as np
 import pandas as pd
 import pytest
@@ -192,6 +193,20 @@ def test_auto_is_degree_where_there_are_two_levels_at_most(
         assert g.placement == "degree"
         assert g.report["chosen"]["placement"].startswith("degree: the topology has ")
         assert "draft" not in g.report["seconds"]
+    assert isinstance(dg.placement.Auto().on(tree), dg.placement.Degree)  # as it is, no look
+
+
+def test_auto_is_the_default(client: Client) -> None:
+    options: Any = {"virtual_slots": 8, "client": client}
+    frame = random_edges(800, 4000, blocks=8)
+    with dg.from_edges(frame, **options) as g:
+        assert g.placement == "degree"
+        assert g.report["chosen"]["placement"] == "degree: the topology has one level only"
+    with (
+        dask.config.set({"dgraph.cost": {"alpha": [0, 0, 0], "beta": [0, 0, 1e-2]}}),
+        dg.from_edges(frame, topology=DEEP, **options) as g,
+    ):
+        assert g.placement == "hierarchy"
 
 
 OFTEN = dg.placement.Auto(runs=1e7)

@@ -48,7 +48,8 @@ def measure(client: Client, wanted: Mapping[str, Any]) -> dict[str, Any]:
     weight = "weight" if wanted.get("weights", True) else None
     edges = dg.generate.kronecker(wanted["scale"], weights=weight is not None)
     rows = []
-    with dg.from_edges(edges, topology=hosts, weight=weight, client=client) as g:
+    layout = {"topology": hosts, "weight": weight, "placement": "degree"}  # as in the lab
+    with dg.from_edges(edges, client=client, **layout) as g:
         height = g.topology.height
         cost = _cost_of(probe, height)
         by_comm = _cost_of(replace(probe, links=tuple(_without_sockets(probe))), height)

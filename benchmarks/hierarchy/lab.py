@@ -103,7 +103,7 @@ class Lab:
     client : distributed.Client, optional
         One of `in_process`. Default: one of its own.
     **options
-        Of `dgraph.from_edges`.
+        Of `dgraph.from_edges`; "degree" is the placement if none is named.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Lab:
                         topology=topology,
                         virtual_slots=topology.slots,
                         client=client,
-                        **options,
+                        **{"placement": "degree", **options},  # the same for all routings
                     )
                 )
             cluster: Any = client.cluster

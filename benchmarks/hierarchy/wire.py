@@ -91,7 +91,9 @@ def main() -> None:
     with Client(SCHEDULER, set_as_default=False) as client, client.as_current():
         client.wait_for_workers(wanted["slots"], timeout=120)
         edges = dg.generate.kronecker(wanted["scale"])
-        with dg.from_edges(edges, topology=wanted["hosts"], client=client) as g:
+        with dg.from_edges(
+            edges, placement="degree", topology=wanted["hosts"], client=client
+        ) as g:
             with dask.config.set({"dgraph.routing": wanted["routing"]}):
                 dg.pagerank(g, max_iter=wanted["rounds"], tol=None)
             print(json.dumps(g.runs[-1].bytes))

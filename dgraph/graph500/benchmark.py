@@ -41,7 +41,7 @@ def run(
     seed: int = 1,
     sssp: bool = False,
     validate: bool = True,
-    placement: Any = "degree",
+    placement: Any = "auto",
     topology: Given = None,
     slots: int | None = None,
     virtual_slots: int | None = None,

@@ -19,7 +19,7 @@ fennel      `Fennel`      one pass, most neighbours against size
 xtree       `XTree`       runs of a breadth-first search
 adp         `Adp`         the costliest slot gives vertices away
 topox       `TopoX`       light neighbours fused, heavy vertices dealt
-auto        `Auto`        degree on one level or two, else by what would be saved
+auto        `Auto`        the default: degree on one level or two, else by what would be saved
 ==========  ============  ==================================================================
 
 The first five look at vertices only (`Strategy`); the others look at edges (`EdgeStrategy`):
