@@ -10,18 +10,20 @@ from typing import Any
 from distributed import Client
 
 from dgraph.build.rhizomes import Rhizomes
+from dgraph.build.strategy import EdgeStrategy, Strategy
 from dgraph.clients import call, find_client, look_and_make
 from dgraph.edges.inputs import EdgeInput, edge_input
 from dgraph.edges.summary import Nulls, SelfLoops
 from dgraph.edges.vertex_inputs import VertexInput, placement_input
 from dgraph.engine.discovery import Given
 from dgraph.graph import Graph
+from dgraph.home import Home
 from dgraph.ingest import check_slots, find_home, ingest
 from dgraph.keywords import named
 from dgraph.placement.frame import Frame
 from dgraph.placement.resolve import resolve, settled
 from dgraph.policies import Policies
-from dgraph.store import GIVEN, open_saved
+from dgraph.store import GIVEN, Saved, open_saved
 
 __all__ = ["from_edges", "load"]
 
@@ -204,20 +206,28 @@ def load(
 
     async def make() -> Graph:
         home = await find_home(client, slots, virtual_slots, topology)
-        again = None
-        if strategy is not None:
-            chosen = strategy
-        elif saved.facts.placement != GIVEN:
-            chosen = resolve(saved.facts.placement)
-        elif saved.slots == home.slots:
-            chosen, again = Frame(), saved.placed
-        else:
-            chosen = resolve("degree")
-        if isinstance(chosen, Frame) and chosen.table is not None:
-            again = placement_input(chosen.table)
+        chosen, again = _placement_of(saved, strategy, home)
         policies = Policies(duplicates="keep", rhizomes=rhizomes)
         facts = await ingest(home, saved.edges, policies, settled(chosen, home.topology), again)
         return Graph(home, saved.remember(facts))
 
     graph: Graph = call(client, make)
     return graph
+
+
+def _placement_of(
+    saved: Saved, strategy: Strategy | EdgeStrategy | None, home: Home
+) -> tuple[Strategy | EdgeStrategy, VertexInput | None]:
+    """Return how a saved graph is placed, and the table of that if it is by a frame."""
+    again = None
+    if strategy is not None:
+        chosen = strategy
+    elif saved.facts.placement != GIVEN:
+        chosen = resolve(saved.facts.placement)
+    elif saved.slots == home.slots:
+        chosen, again = Frame(), saved.placed
+    else:
+        chosen = resolve("degree")
+    if isinstance(chosen, Frame) and chosen.table is not None:
+        again = placement_input(chosen.table)
+    return chosen, again

@@ -111,10 +111,7 @@ rhizome_allocation, rhizome_cutoff, slots, virtual_slots, client
             census = Census.of_counts(*counts, weighted=bool(weight), directed=way)
         else:
             way = found.directed
-            kept, loopless = policies.duplicates == "keep", policies.self_loops == "drop"
-            census = Census.of_sketch(
-                *await _read(client, found), found.weighted, kept, loopless, way
-            )
+            census = await _read(client, found, policies)
         return by_slot([shard_bytes(census, count, way, rhizomes)] * count)
 
     sizes: pd.Series[int] = look_and_make(client, look, estimated)
@@ -138,8 +135,8 @@ def _counts(given: Any) -> tuple[int, int] | None:
     return int(given[0]), int(given[1])
 
 
-async def _read(client: Client, edges: EdgeInput) -> tuple[Sketch, str]:
-    """Sketch all edges, on the workers; return the dtype of their ids as well."""
+async def _read(client: Client, edges: EdgeInput, policies: Policies) -> Census:
+    """Sketch all edges, on the workers, and return what the graph will hold."""
     inputs: list[EdgeInput | VertexInput] = [edges, *edges.vertices]
     described = [(part, some.spec) for some in inputs for part in some.parts]
     sketched = [
@@ -155,7 +152,14 @@ async def _read(client: Client, edges: EdgeInput) -> tuple[Sketch, str]:
     receipts.sort(key=lambda receipt: receipt.partition)
     count = len(edges.parts)
     summary = combine(receipts[:count], vertices=receipts[count:], nulls="drop")
-    return sketch, summary.dtype
+    return Census.of_sketch(
+        sketch,
+        summary.dtype,
+        edges.weighted,
+        policies.duplicates == "keep",
+        policies.self_loops == "drop",
+        edges.directed,
+    )
 
 
 def _sketch_part(

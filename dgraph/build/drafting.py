@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from dgraph.build.meeting import PIECE, Filed, order_of_row
 from dgraph.build.numbering import Numbering, no_ids
 from dgraph.build.numberset import NumberSet, mark
 from dgraph.build.owning import Masters, Seats
-from dgraph.build.routing import agree, gather_groups, groups_alone
+from dgraph.build.routing import Groups, agree, gather_groups, groups_alone
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Dictionary, Shard, number_dtype
@@ -60,27 +60,19 @@ async def draw_up(
     masters = await ctx.allreduce(counts)
     seats = Seats.of(masters, masters, np.zeros((ctx.slots, 1), np.int64))
     begin, end = seats.bases[ctx.slot : ctx.slot + 2]
-    order = np.arange(begin, end, dtype=number_dtype(numbering.vertices))
+    vertices = numbering.vertices
+    order = np.arange(begin, end, dtype=number_dtype(vertices))
     if num_edges <= PIECE and np.count_nonzero(masters) == 1:
-        rank, edges = await _gather(ctx, filed, rank, int(masters.argmax()))
-        groups = groups_alone(ctx.slot, masters)
-        shared = (np.zeros(0, np.int32),) * ctx.slots
-        rank = np.append(rank, np.full(groups.total - rank.size, end, rank.dtype))
-        rows = Adjacency(*_rows_of_both(edges, len(order)))
+        draft = await _on_one_slot(ctx, filed, rank, masters, order, vertices)
     else:
         pieces = await _collect(ctx, filed, seats, num_edges)
         rank = await _tell_ranks(ctx, rank, counts)
-        offsets, targets, weights = _rows(pieces, len(order))
-        seen = NumberSet.empty(int(seats.starts[-1]))
-        mark(seen, targets, 0)
-        groups = gather_groups(ctx.slot, seen, seats)
-        known = Masters(rank, order, no_ids("int64"))
-        shared, rank = await agree(ctx, groups, known, numbering.vertices)
-        rows = Adjacency(offsets, groups.local.positions(targets), weights)
+        draft = await _on_all_slots(ctx, pieces, rank, seats, order, vertices)
+    rank, rows, groups, shared = draft
     return Shard(
         slot=ctx.slot,
         slots=ctx.slots,
-        num_vertices=numbering.vertices,
+        num_vertices=vertices,
         num_edges=num_edges,
         directed=False,
         bases=seats.bases,
@@ -95,6 +87,45 @@ async def draw_up(
         shared=shared,
         dictionary=Dictionary(numbering.cuts, no_ids("int64"), order[:0]),
     )
+
+
+class _Draft(NamedTuple):
+    """What differs between drafts: ranks of all local vertices, rows, groups of proxies."""
+
+    rank: Array
+    rows: Adjacency
+    groups: Groups
+    shared: tuple[Array, ...]
+
+
+async def _on_one_slot(
+    ctx: Context, filed: Filed, rank: Array, masters: Array, order: Array, vertices: int
+) -> _Draft:
+    """Bring all edges to the slot that has all masters; there are no proxies."""
+    rank, edges = await _gather(ctx, filed, rank, int(masters.argmax()))
+    groups = groups_alone(ctx.slot, masters)
+    rank = np.append(rank, np.full(groups.total - rank.size, vertices, rank.dtype))
+    shared = (np.zeros(0, np.int32),) * ctx.slots
+    return _Draft(rank, Adjacency(*_rows_of_both(edges, len(order))), groups, shared)
+
+
+async def _on_all_slots(
+    ctx: Context,
+    pieces: list[Columns],
+    rank: Array,
+    seats: Seats,
+    order: Array,
+    vertices: int,
+) -> _Draft:
+    """Make rows of the links that came to this slot, and agree on proxies."""
+    offsets, targets, weights = _rows(pieces, len(order))
+    seen = NumberSet.empty(int(seats.starts[-1]))
+    mark(seen, targets, 0)
+    groups = gather_groups(ctx.slot, seen, seats)
+    known = Masters(rank, order, no_ids("int64"))
+    shared, rank = await agree(ctx, groups, known, vertices)
+    rows = Adjacency(offsets, groups.local.positions(targets), weights)
+    return _Draft(rank, rows, groups, shared)
 
 
 async def _gather(
