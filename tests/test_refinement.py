@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dgraph as dg
 from dgraph.engine.pool import run
 from dgraph.placement.distances import tree_distances
-from dgraph.placement.loads import Loads, loads_of, sizes_of
+from dgraph.placement.loads import Loads, Refinement, loads_of, sizes_of
 from dgraph.placement.moving import move, settle
 from dgraph.placement.whole import links_of
 from dgraph.topology import Topology
@@ -110,7 +110,8 @@ def test_moves_never_cost_more_and_keep_to_the_bounds(
         loads = Loads(await loads_of(ctx, degree, slot_of), cap)
         cap = np.maximum(cap, loads.have)  # nobody has to go
         loads.cap = cap
-        await move(ctx, shard, links, slot_of, loads, unit, rounds, swap)
+        now = Refinement(ctx, shard, links, slot_of, loads, np.rint(unit * 8))
+        await move(now, rounds, swap)
         row = np.repeat(np.arange(shard.masters), degree)
         costs = [int((some[row] != some[links.targets]).sum()) for some in (before, slot_of)]
         return costs, (loads.have <= cap).all()
@@ -138,7 +139,7 @@ def test_loads_are_what_the_slots_have(
         degree = np.diff(links.offsets)
         cap = (await sizes_of(ctx, shard, links)).capacities(ctx.slots, 0.5)
         loads = Loads(await loads_of(ctx, degree, slot_of), cap)
-        await move(ctx, shard, links, slot_of, loads, unit, 3, swap)
+        await move(Refinement(ctx, shard, links, slot_of, loads, np.rint(unit * 8)), 3, swap)
         return loads.have, await loads_of(ctx, degree, slot_of)
 
     for have, want in run(program, spread.shards(graph), slots=spread.slots):

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
-from dgraph.placement.loads import Loads, find_cost, find_costs, loads_of, tally
-from dgraph.placement.whole import Links
+from dgraph.placement.loads import Refinement, find_cost, find_costs, loads_of, tally
 from dgraph.shard import Shard
 
 __all__ = ["fill_up", "shed", "water"]
@@ -18,58 +17,43 @@ __all__ = ["fill_up", "shed", "water"]
 Array = NDArray[Any]
 
 
-async def shed(
-    ctx: Context,
-    shard: Shard,
-    links: Links,
-    slot_of: NDArray[np.int32],
-    loads: Loads,
-    unit: NDArray[np.float64],
-) -> None:
+async def shed(now: Refinement) -> None:
     """Take what is too much off the slots, in place, what costs least first."""
-    degree, whole = links.degree, np.rint(unit * 8)
     for _ in range(4):
-        if not await _shed(ctx, shard, links, slot_of, loads.have, loads.cap, whole):
+        if not await _shed(now):
             break
-        loads.have = await loads_of(ctx, degree, slot_of)
+        now.loads.have = await loads_of(now.ctx, now.links.degree, now.slot_of)
 
 
-async def fill_up(ctx: Context, shard: Shard, slot_of: NDArray[np.int32], loads: Loads) -> None:
+async def fill_up(now: Refinement) -> None:
     """Give what has no slot, isolated vertices among it, to the emptiest slots, in place.
 
     No slot stays empty if there are enough vertices.
     """
-    if loads.have[0].all() and loads.have[0].sum() == shard.num_vertices:
+    have = now.loads.have[0]
+    if have.all() and not now.loose:
         return
-    await _fill_up(ctx, shard, slot_of, loads.have[0])
-    await ctx.broadcast(shard, slot_of)
+    await _fill_up(now.ctx, now.shard, now.slot_of, have)
+    await now.ctx.broadcast(now.shard, now.slot_of)
 
 
-async def _shed(
-    ctx: Context,
-    shard: Shard,
-    links: Links,
-    slot_of: NDArray[np.int32],
-    have: NDArray[np.int64],
-    cap: NDArray[np.int64],
-    unit: NDArray[np.float64],
-) -> bool:
+async def _shed(now: Refinement) -> bool:
     """Take vertices off slots that have too many; return whether there were any."""
-    excess = np.maximum(have - cap, 0)
+    ctx, shard = now.ctx, now.shard
+    excess = np.maximum(now.loads.have - now.loads.cap, 0)
     if not excess.any():
         return False
-    own = slot_of[: shard.masters]
-    degree = links.degree
+    own = now.slot_of[: shard.masters]
     loss = np.zeros(shard.masters, np.int64)
-    _loss(links.rows, slot_of, unit, excess.any(axis=0), loss)
+    _loss(now.links.rows, now.slot_of, now.unit, excess.any(axis=0), loss)
     here = np.bincount(own[own >= 0], minlength=ctx.slots)
     counts = np.stack([some[0] for some in await ctx.allgather(here)])
     before, total = counts[: ctx.slot].sum(axis=0), np.maximum(counts.sum(axis=0), 1)
     # this slot's part of the excess: the parts of all add up to it exactly
     parts = [-(-excess * (before + more) // total) for more in (0, here)]
     quota = parts[1] - parts[0]
-    _drop(own, np.lexsort([np.arange(loss.size), loss]), degree, quota)
-    await ctx.broadcast(shard, slot_of)
+    _drop(own, np.lexsort([np.arange(loss.size), loss]), now.links.degree, quota)
+    await ctx.broadcast(shard, now.slot_of)
     return True
 
 

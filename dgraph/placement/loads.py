@@ -18,6 +18,7 @@ from dgraph.shard import Shard
 
 __all__ = [
     "Loads",
+    "Refinement",
     "Sizes",
     "add_costs",
     "find_cost",
@@ -49,6 +50,37 @@ class Loads:
         """What each slot may still get."""
         left: NDArray[np.int64] = np.maximum(self.cap - self.have, 0)
         return left
+
+
+@dataclass(slots=True)
+class Refinement:
+    """A placement that is being improved, as one slot of the engine knows it.
+
+    Parameters
+    ----------
+    ctx : Context
+    shard : Shard
+    links : Links
+        Of the masters.
+    slot_of : int32 array of length shard.size
+        The slot of every local vertex; -1: none yet.
+    loads : Loads
+        Of all slots, as all `slot_of` together say.
+    unit : float64 array of shape (slots, slots)
+        Cost of an edge between two slots, in whole numbers: sums do not depend on sequence.
+    """
+
+    ctx: Context
+    shard: Shard
+    links: Links
+    slot_of: NDArray[np.int32]
+    loads: Loads
+    unit: NDArray[np.float64]
+
+    @property
+    def loose(self) -> int:
+        """How many vertices have no slot, on all slots of the engine."""
+        return self.shard.num_vertices - int(self.loads.have[0].sum())
 
 
 @dataclass(frozen=True, slots=True)

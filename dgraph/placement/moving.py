@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.placement.evening import fill_up, shed
-from dgraph.placement.loads import Loads, find_cost, find_costs, loads_here, tally
+from dgraph.placement.loads import (
+    Loads,
+    Refinement,
+    find_cost,
+    find_costs,
+    loads_here,
+    tally,
+)
 from dgraph.placement.whole import Links
 from dgraph.shard import Shard
 
@@ -68,60 +75,35 @@ async def settle(
         Whether vertices may move to full slots while as many come from there. What is too much
         then leaves again.
     """
-    degree = links.degree
-    await ctx.broadcast(shard, slot_of, vote=loads_here(ctx.slots, degree, slot_of))
+    await ctx.broadcast(shard, slot_of, vote=loads_here(ctx.slots, links.degree, slot_of))
     loads = Loads(ctx.vote.reshape(2, -1).copy(), cap)
-    await shed(ctx, shard, links, slot_of, loads, unit)
-    await move(ctx, shard, links, slot_of, loads, unit, rounds, swap)
+    now = Refinement(ctx, shard, links, slot_of, loads, np.rint(unit * 8))
+    await shed(now)
+    await move(now, rounds, swap)
     if swap:
-        await shed(ctx, shard, links, slot_of, loads, unit)
-        await move(ctx, shard, links, slot_of, loads, unit, 0)
-    await fill_up(ctx, shard, slot_of, loads)
+        await shed(now)
+        await move(now, 0)
+    await fill_up(now)
 
 
-async def move(
-    ctx: Context,
-    shard: Shard,
-    links: Links,
-    slot_of: NDArray[np.int32],
-    loads: Loads,
-    unit: NDArray[np.float64],
-    rounds: int,
-    swap: bool = False,
-) -> None:
-    """Let vertices move and follow, in place; `slot_of` and `loads` are right for all slots."""
-    degree, rows = links.degree, links.rows
-    unit = np.rint(unit * 8)  # whole numbers: sums do not depend on sequence
-    workers = [slot for slot, some in enumerate(np.diff(shard.bases)) if some]
+async def move(now: Refinement, rounds: int, swap: bool = False) -> None:
+    """Let vertices move and follow, in place, in so many supersteps."""
+    ctx, slot_of, loads = now.ctx, now.slot_of, now.loads
     swap = swap and ctx.slots <= MOST_TO_SWAP
     first, first_have, gained, wrong, saved = slot_of.copy(), loads.have, 0, 0, 0
-    active = np.ones(shard.masters, np.bool_)
+    active = np.ones(now.shard.masters, np.bool_)
     for turn in range(max(rounds, FOLLOWING)):
-        loose = shard.num_vertices - int(loads.have[0].sum())
+        loose = now.loose
         if turn >= rounds and not loose:
             break
-        told = np.zeros(2 * ctx.slots + 3, np.int64)
-        quota = np.zeros((ctx.slots, ctx.slots if swap else 0), np.int64)
-        if swap:
-            active[:] = True
-            quota = await _quota(ctx, shard, rows, slot_of, unit, turn)
         before = slot_of.copy()
-        if shard.masters:
-            share = _part(loads.room, len(workers), workers.index(ctx.slot) + turn)
-            told[-3:-1] = _sweep(
-                rows, slot_of, unit, degree, (share, quota), told[:-3].reshape(2, -1), active,
-                turn if swap else -1, shard.rank, turn < rounds,
-            )  # fmt: skip
-        told[-1] = wrong
-        await ctx.broadcast(shard, slot_of, vote=told)
-        loads.have = loads.have + ctx.vote[:-3].reshape(2, -1)
-        saved, seen, misjudged = ctx.vote[-3:].tolist()
+        moves = turn < rounds
+        saved, seen, misjudged = await _move_once(now, active, turn, moves, swap, wrong)
         gained += 2 * saved - misjudged
-        wrong = _misjudged(rows, slot_of, before, unit, shard.masters)
+        wrong = _misjudged(now.links.rows, slot_of, before, now.unit, now.shard.masters)
         if loose:  # what they cost cannot be told from what it was before
             first, first_have, gained, wrong = slot_of.copy(), loads.have, 0, 0
-        left = shard.num_vertices - int(loads.have[0].sum())
-        follow = 0 < left < loose  # those beside them are next
+        follow = 0 < now.loose < loose  # those beside them are next
         if saved <= seen // ENOUGH and not (follow or (swap and turn < rounds // 2)):
             break
     if saved:  # something moved in the last superstep
@@ -131,13 +113,53 @@ async def move(
         loads.have = first_have
 
 
-async def _quota(
-    ctx: Context, shard: Shard, rows: Any, slot_of: Array, unit: Array, turn: int
-) -> NDArray[np.int64]:
+async def _move_once(
+    now: Refinement, active: NDArray[np.bool_], turn: int, moves: bool, swap: bool, wrong: int
+) -> list[int]:
+    """Let vertices move in one superstep.
+
+    Parameters
+    ----------
+    active : bool array of length shard.masters
+        Vertices that are to be looked at: something beside them has changed.
+    turn : int
+    moves : bool
+        Whether vertices that have a slot may move.
+    swap : bool
+    wrong : int
+        What the last superstep cost beyond what was said, by this slot.
+
+    Returns
+    -------
+    list of int
+        Over all slots: what was saved, what those cost that have neighbours elsewhere, `wrong`.
+    """
+    ctx, shard, loads = now.ctx, now.shard, now.loads
+    told = np.zeros(2 * ctx.slots + 3, np.int64)
+    quota = np.zeros((ctx.slots, 0), np.int64)
+    if swap:
+        active[:] = True
+        quota = await _quota(now, turn)
+    if shard.masters:
+        workers = [slot for slot, some in enumerate(np.diff(shard.bases)) if some]
+        share = _part(loads.room, len(workers), workers.index(ctx.slot) + turn)
+        told[-3:-1] = _sweep(
+            now.links.rows, now.slot_of, now.unit, now.links.degree, (share, quota),
+            told[:-3].reshape(2, -1), active, turn if swap else -1, shard.rank, moves,
+        )  # fmt: skip
+    told[-1] = wrong
+    await ctx.broadcast(shard, now.slot_of, vote=told)
+    loads.have = loads.have + ctx.vote[:-3].reshape(2, -1)
+    sums: list[int] = ctx.vote[-3:].tolist()
+    return sums
+
+
+async def _quota(now: Refinement, turn: int) -> NDArray[np.int64]:
     """Return how many of this slot's vertices may swap, from each slot to each other."""
-    wanted = np.zeros((ctx.slots, ctx.slots), np.int64)
-    _want(rows, slot_of, unit, turn, shard.rank, shard.masters, wanted)
-    total = (await ctx.allreduce(wanted.ravel())).reshape(ctx.slots, ctx.slots)
+    slots, shard = now.ctx.slots, now.shard
+    wanted = np.zeros((slots, slots), np.int64)
+    _want(now.links.rows, now.slot_of, now.unit, turn, shard.rank, shard.masters, wanted)
+    total = (await now.ctx.allreduce(wanted.ravel())).reshape(slots, slots)
     granted = np.minimum(total, total.T)
     quota: NDArray[np.int64] = granted * wanted // np.maximum(total, 1)
     return quota
@@ -226,24 +248,31 @@ def _sweep(rows, slot_of, unit, degree, may, changed, active, turn, rank, moves)
         if best < 0:
             continue
         slot_of[v] = best
-        changed[0, best] += 1
-        changed[1, best] += degree[v]
         if now >= 0:
             saved += cost - least
-            changed[0, now] -= 1
-            changed[1, now] -= degree[v]
-        if swaps:
-            quota[now, best] -= 1
-        else:
-            room[0, best] -= 1
-            room[1, best] -= degree[v]
-            if now >= 0:
-                room[0, now] += 1
-                room[1, now] += degree[v]
+        _book(now, best, degree[v], changed, room, quota, swaps)
         for i in range(offsets[v], offsets[v + 1]):
             if targets[i] < active.size:
                 active[targets[i]] = True
     return np.int64(saved), np.int64(seen)
+
+
+@kernel(inline="always")
+def _book(before, after, degree, changed, room, quota, swaps):  # type: ignore[no-untyped-def]
+    """Note that a vertex has moved: what slots have, and what they may still get."""
+    changed[0, after] += 1
+    changed[1, after] += degree
+    if before >= 0:
+        changed[0, before] -= 1
+        changed[1, before] -= degree
+    if swaps:
+        quota[before, after] -= 1
+    else:
+        room[0, after] -= 1
+        room[1, after] -= degree
+        if before >= 0:
+            room[0, before] += 1
+            room[1, before] += degree
 
 
 @kernel(inline="always")
