@@ -101,21 +101,9 @@ async def pagerank_slot(
     dangling_to: Portions | None = None,
 ) -> dict[str, Column]:
     """Rank every master; see :func:`pagerank`."""
-    ctx.stage = "portions"
-    even = np.full(1, 1 / max(shard.num_vertices, 1))
-    restart = await _portions(ctx, shard, restart_at, default=even)
-    sinks = await _portions(ctx, shard, dangling_to, default=restart)
-    rows, weights = rows_of(shard.into), shard.into.weights if weighted else None
-    if weights is not None:
-        await check_weights(ctx, shard)
-    ctx.stage = "ranks"
-    inverse = ctx.scratch(shard, shard.masters, np.float64)
-    faint = inverse_strength(shard, weights, inverse)
-    s = Ranks(np.full(shard.masters, even[0]), inverse, restart, sinks)
-    split = shard.into_split
-    heavy = np.zeros(0, np.int32) if split is None else split.heavy
-    sums = np.zeros(heavy.size, np.int64)
-    later = 0 if split is None else _to_finish(ctx, shard, split)
+    weights = shard.into.weights if weighted else None
+    s, faint = await _first_ranks(ctx, shard, weights, restart_at, dangling_to)
+    rows = _Rows(ctx, shard, weights)
     near = math.inf if tol is None or weights is not None else max(NEAR * tol, COARSE)
     coarse = near < 1 and shard.num_vertices >= MANY
     grid, shares, following = _no_shares(ctx, shard, weights, coarse)
@@ -135,14 +123,7 @@ async def pagerank_slot(
             converged = True
             break
         total, before = dangling / GRID, change if round_ else math.inf
-        change, dangling, spilled = pull(
-            rows, weights, alpha, total, shares, heavy, sums, s, following, grid
-        )
-        if split is not None:
-            await _add_pieces(ctx, shard, split, weighted, shares, sums, later)
-        if heavy.size:
-            late = finish(heavy, sums, weights, alpha, total, s, following, grid)
-            change, dangling, spilled = map(add, (change, dangling, spilled), late)
+        change, dangling, spilled = await rows.pull(s, alpha, total, shares, following, grid)
         shares, following = following, shares
         round_ += 1
     else:
@@ -150,6 +131,26 @@ async def pagerank_slot(
         converged = tol is None or change / GRID < tol
     ctx.notes |= {"converged": converged, "rounds": round_}
     return {"rank": Plain(s.rank)}
+
+
+async def _first_ranks(
+    ctx: Context,
+    shard: Shard,
+    weights: Array | None,
+    restart_at: Portions | None,
+    dangling_to: Portions | None,
+) -> tuple[Ranks, int]:
+    """Return even ranks, and how many vertices have a strength that has no inverse."""
+    ctx.stage = "portions"
+    even = np.full(1, 1 / max(shard.num_vertices, 1))
+    restart = await _portions(ctx, shard, restart_at, default=even)
+    sinks = await _portions(ctx, shard, dangling_to, default=restart)
+    if weights is not None:
+        await check_weights(ctx, shard)
+    ctx.stage = "ranks"
+    inverse = ctx.scratch(shard, shard.masters, np.float64)
+    faint = inverse_strength(shard, weights, inverse)
+    return Ranks(np.full(shard.masters, even[0]), inverse, restart, sinks), faint
 
 
 def _check_strengths(faint: int) -> None:
@@ -185,24 +186,61 @@ async def _portions(
     return found
 
 
-async def _add_pieces(
-    ctx: Context,
-    shard: Shard,
-    split: Split,
-    weighted: bool,
-    shares: Array,
-    sums: Array,
-    work: int,
-) -> None:
-    """Sum the pieces of split rows where they lie, and add them to the sums of their owners.
+class _Rows:
+    """The rows that a slot pulls along; some lie in pieces, on other slots too.
 
-    `work` is what the superstep after that has to do; see `_to_finish`.
+    Parameters
+    ----------
+    ctx : Context
+    shard : Shard
+    weights : array or None
+        None: all arcs weigh the same.
     """
-    theirs = np.zeros(split.vertices.size, np.int64)
-    pull_pieces(rows_of(split.rows), split.rows.weights if weighted else None, shares, theirs)
-    vertices, found = await from_pieces(ctx, shard, split, theirs, "sum", work)
-    if vertices.size:
-        add_to(sums, split.heavy, vertices, found)
+
+    def __init__(self, ctx: Context, shard: Shard, weights: Array | None) -> None:
+        self._ctx, self._shard, self._weights = ctx, shard, weights
+        self._rows = rows_of(shard.into)
+        self._split = shard.into_split
+        self._heavy = np.zeros(0, np.int32) if self._split is None else self._split.heavy
+        self._sums = np.zeros(self._heavy.size, np.int64)
+        self._later = 0 if self._split is None else _to_finish(ctx, shard, self._split)
+
+    async def pull(
+        self, s: Ranks, alpha: float, total: float, shares: Array, following: Array, grid: Grid
+    ) -> tuple[int, int, int]:
+        """Find the ranks of a round, in place, and the shares that follow from them.
+
+        Parameters
+        ----------
+        total : float
+            Rank of all dangling vertices.
+
+        Returns
+        -------
+        tuple of int
+            How much ranks have changed and that of dangling vertices, as multiples of 1 / GRID;
+            how many shares were too large for the grid.
+        """
+        heavy, sums, weights = self._heavy, self._sums, self._weights
+        told = pull(self._rows, weights, alpha, total, shares, heavy, sums, s, following, grid)
+        if self._split is not None:
+            await self._add_pieces(self._split, shares)
+        if heavy.size:
+            late = finish(heavy, sums, weights, alpha, total, s, following, grid)
+            told = tuple(map(add, told, late))
+        change, dangling, spilled = told
+        return change, dangling, spilled
+
+    async def _add_pieces(self, split: Split, shares: Array) -> None:
+        """Sum the pieces of split rows where they lie, and add them to their owners' sums."""
+        theirs = np.zeros(split.vertices.size, np.int64)
+        weights = None if self._weights is None else split.rows.weights
+        pull_pieces(rows_of(split.rows), weights, shares, theirs)
+        vertices, found = await from_pieces(
+            self._ctx, self._shard, split, theirs, "sum", self._later
+        )
+        if vertices.size:
+            add_to(self._sums, split.heavy, vertices, found)
 
 
 def _to_finish(ctx: Context, shard: Shard, split: Split) -> int:
