@@ -28,6 +28,9 @@ Figures = dict[str, Any]
 #: What is compared.
 WHAT = ("far_frames", "far_bytes", "simulated", "of_bytes")
 
+#: What the plot shows.
+GAIN = "gain: seconds of bytes without over with"
+
 
 def ablation(bench: Bench) -> Iterator[Table]:
     """Show placement x routing x combining, and what each gains alone and as the last one."""
@@ -57,7 +60,7 @@ def ablation(bench: Bench) -> Iterator[Table]:
             f"alone: {_said(NONE)}, over the same with this one only;",
             f"last: all ({_said(ALL)}, or the routing named) without this one, over with it.",
         ]
-        plot = Plot("what", "alone of_bytes", "algorithm", log=True)
+        plot = Plot("what", "alone of_bytes", "algorithm", labels=GAIN)
         title = f"{graph}: each one's own gain"
         yield Table(f"ablation_gains_{graph}", title, gains, notes, plot)
 

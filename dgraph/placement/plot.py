@@ -72,4 +72,4 @@ def _draw_levels(ax: Any, compared: DataFrame, name: str, title: str) -> None:
         ax.barh(compared["placement"], width, left=left, color=f"C{level % 10}", label=label)
         left = [a + b for a, b in zip(left, width, strict=True)]
     ax.set_title(title, fontsize="small")
-    ax.legend(fontsize="x-small")
+    ax.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=levels)
