@@ -49,8 +49,9 @@ __all__ = [
     "take_commons",
 ]
 
-#: The most supersteps of a kernel: then the engine records them, and it begins again.
-SUPERSTEPS = 512
+#: The most supersteps of a kernel, and of entries of a slot for a slot in all of them: then the
+#: engine records them, and it begins again.
+SUPERSTEPS, ENTRIES = 8192, 1 << 18
 
 #: A route: where the group of an owner begins, its length; the address of what the owner calls
 #: its vertices; whether these are simply its first ones; else, if they are many, the address
@@ -125,14 +126,19 @@ def join_team(ctx: Context, shard: Shard, arrays: Sequence[Array], votes: int) -
     return team
 
 
+def _supersteps(slots: int) -> int:
+    return max(1, min(SUPERSTEPS, ENTRIES // slots**2))
+
+
 def _common(slots: int, fields: int, votes: int) -> tuple[Array, ...]:
+    supersteps = _supersteps(slots)
     return (
         np.empty((slots, 2, fields), np.int64),
         np.empty((slots, slots, 6), np.int64),
         np.empty((2, slots, votes), np.int64),
-        np.empty((2, SUPERSTEPS, slots, slots), np.int64),
-        np.empty((SUPERSTEPS, slots + 1)),
-        np.empty(SUPERSTEPS, np.int64),
+        np.empty((2, supersteps, slots, slots), np.int64),
+        np.empty((supersteps, slots + 1)),
+        np.empty(supersteps, np.int64),
         NOBODY,
     )
 
@@ -165,8 +171,8 @@ async def take_commons(
     sequence of sequences of arrays, or None
         The same on all slots.
     """
-    slots = ctx.slots
-    sizes = SIZE, 2 * slots * votes, 2 * SUPERSTEPS * slots**2, SUPERSTEPS * (slots + 1)
+    slots, supersteps = ctx.slots, _supersteps(ctx.slots)
+    sizes = SIZE, 2 * slots * votes, 2 * supersteps * slots**2, supersteps * (slots + 1)
     dtypes = np.int64, np.int64, np.int64, np.float64
     team = [(0 if ctx.slot else size, dtype) for size, dtype in zip(sizes, dtypes, strict=True)]
     names, masks = [], []
@@ -265,10 +271,10 @@ def meet_team(team):  # type: ignore[no-untyped-def]
 
 
 @kernel(no_cpython_wrapper=True)
-def note_sent(team, step, source, count, nbytes):  # type: ignore[no-untyped-def]
-    """Note what this slot has taken of another, nothing too."""
-    team.sent[0, step, source, team.slot] = count
-    team.sent[1, step, source, team.slot] = nbytes
+def note_sent(team, step, source, target, count, nbytes):  # type: ignore[no-untyped-def]
+    """Note what a slot has taken of another, nothing too."""
+    team.sent[0, step, source, target] = count
+    team.sent[1, step, source, target] = nbytes
 
 
 @kernel(no_cpython_wrapper=True)
@@ -304,9 +310,9 @@ def pull_bits(bits, masters, team, field, step, head):  # type: ignore[no-untype
         else:
             gather_bits(theirs, array_of(route[NAMES], route[LENGTH], np.int32), column)
         if _any(column):
-            note_sent(team, step, owner, route[LENGTH], head + 8 * column.size)
+            note_sent(team, step, owner, team.slot, route[LENGTH], head + 8 * column.size)
         else:
-            note_sent(team, step, owner, 0, 0)
+            note_sent(team, step, owner, team.slot, 0, 0)
 
 
 @kernel(no_cpython_wrapper=True)

@@ -44,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._levels import Progress, can_push_together, push_together
+from dgraph.algorithms._levels_abreast import Rules
 from dgraph.algorithms._pieces import search_with_pieces
 from dgraph.algorithms._search import (
     Search,
@@ -55,7 +56,6 @@ from dgraph.algorithms._search import (
     top_down,
 )
 from dgraph.algorithms._search_abreast import (
-    Rules,
     can_go_abreast,
     in_common,
     search_abreast,

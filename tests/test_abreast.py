@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import dgraph.algorithms._abreast as abreast_module
 import dgraph.algorithms.bfs as bfs_module
 import dgraph.exchange.cores as cores_module
+from dgraph.algorithms._levels_abreast import Rules
 from dgraph.algorithms.bfs import bfs_slot
 from dgraph.engine.commons import NAME
 from dgraph.engine.context import Context, Near
@@ -116,6 +118,8 @@ def test_results_and_records_are_those_of_slots_that_exchange_frames(
         patch.setattr(bfs_module, "ALPHA", data.draw(st.sampled_from([0, 3, 15, 10**9])))
         patch.setattr(bfs_module, "BETA", data.draw(st.sampled_from([1, 2, 18])))
         patch.setattr(abreast_module, "SUPERSTEPS", data.draw(st.sampled_from([1, 2, 512])))
+        few, long = (data.draw(st.sampled_from(some)) for some in ([0, 10, 400], [-1, 500]))
+        patch.setattr(bfs_module, "Rules", partial(Rules, few=few, long=long))
         runs = [recorded(shards, ids, limit, threads=spread.slots)]
         patch.setattr(cores_module, "allowed_cores", list)
         apart, expected = recorded(shards, ids, limit, threads=1)
