@@ -26,6 +26,7 @@ EXTREMES: dict[str, list[Any]] = {
 @given(st.lists(st.tuples(st.integers(0, SIZE - 1), st.integers(0, 4)), max_size=12))
 @example([(5, 0), (5, 4), (5, 1), (SIZE - 1, 2)])
 @example([(64, 3), (63, 2), (64, 4)])
+@example([(0, 0), (0, 4)])
 @settings(max_examples=20)
 def test_merging_is_what_numpy_does(
     dtype: str, combiner: str, pairs: list[tuple[int, int]]

@@ -92,7 +92,8 @@ def _merge_few(numbers: Array, values: Array, operation: Any) -> tuple[Array, Ar
     if distinct.size < numbers.size:
         rest = np.ones(numbers.size, np.bool_)
         rest[first] = False
-        operation.at(combined, place[rest], values[rest])
+        with np.errstate(invalid="ignore"):  # NaN is a value too, of which kernels do not warn
+            operation.at(combined, place[rest], values[rest])
     return distinct, combined
 
 
