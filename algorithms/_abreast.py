@@ -8,8 +8,8 @@ core, every slot calls a kernel that goes from superstep to superstep. The slots
     slot 0   compute ─┐      ┌ take ─┐      ┌ compute ─┐      ┌ take ...
     slot 1   compute ─┴ meet ┴ take ─┴ meet ┴ compute ─┴ meet ┴ take ...
 
-Each does just what it would have done by itself, and the record counts the messages as if they
-had been sent. A slot whose program fails is not waited for: the hub calls the meetings off.
+Each does just what it would have done by itself, or a part of what another one has not begun,
+and the record counts the messages as if they had been sent. A slot whose program fails is not waited for: the hub calls the meetings off.
 
 Slots of one process see each other's arrays anyhow (:func:`join_team`). Those of several have
 some memory in common (:mod:`dgraph.engine.commons`), and what the others read is there
@@ -36,6 +36,7 @@ from dgraph.shard.bits import compress_bits, gather_bits
 
 __all__ = [
     "LENGTH",
+    "LINE",
     "NAMES",
     "START",
     "TEAM",
@@ -57,6 +58,9 @@ SUPERSTEPS, ENTRIES = 8192, 1 << 18
 #: its vertices; whether these are simply its first ones; else, if they are many, the address
 #: and length of their bitmap.
 START, LENGTH, NAMES, IS_PREFIX, MASK, WORDS = range(6)
+
+#: Numbers in a cache line.
+LINE = 8
 
 #: Arrays of slot 0 for all: where they meet, votes, what was sent, times.
 TEAM = 4
@@ -87,6 +91,9 @@ class Team(NamedTuple):
         Filled by all alike.
     watcher : int64 array of length 2
         Who is asked to look after the others.
+    cursors : int64 array of length slots * LINE
+        The next piece of the work of each slot, each in a cache line of its own, where one that
+        is done may take pieces of others.
     """
 
     slot: int
@@ -98,6 +105,7 @@ class Team(NamedTuple):
     times: Array
     stages: Array
     watcher: Array
+    cursors: Array
 
 
 def join_team(ctx: Context, shard: Shard, arrays: Sequence[Array], votes: int) -> Team:
@@ -140,7 +148,12 @@ def _common(slots: int, fields: int, votes: int) -> tuple[Array, ...]:
         np.empty((supersteps, slots + 1)),
         np.empty(supersteps, np.int64),
         NOBODY,
+        _no_pieces(slots),
     )
+
+
+def _no_pieces(slots: int) -> Array:
+    return np.full(slots * LINE, 1 << 40)
 
 
 async def take_commons(
@@ -234,6 +247,7 @@ def join_near_team(
         times.reshape(-1, slots + 1),
         np.empty(times.size // (slots + 1), np.int64),
         watched_by(ctx.near.hub),
+        _no_pieces(slots),
     )
 
 

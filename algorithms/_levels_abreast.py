@@ -11,19 +11,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.algorithms._abreast import LENGTH, NAMES, START, meet_team, note_sent, pull_bits
+from dgraph.algorithms._abreast import (
+    LENGTH,
+    LINE,
+    NAMES,
+    START,
+    meet_team,
+    note_sent,
+    pull_bits,
+)
 from dgraph.algorithms._addresses import array_at, array_of
 from dgraph.algorithms._search import (
+    begin_up,
     bottom_up,
     forget,
     leave_out,
+    look_up,
     search_at,
     settle_one,
     start,
     top_down,
 )
 from dgraph.exchange.frame import Frame
-from dgraph.exchange.meeting import clock
+from dgraph.exchange.meeting import clock, next_number, set_number
 from dgraph.kernels import kernel
 from dgraph.shard.rows import Rows
 
@@ -83,6 +93,9 @@ MINE, MORE, PUSHED, TOLD, ENOUGH = range(5)
 #: With fewer edges than that slot 0 does a level for all: each meeting takes a microsecond or
 #: two, but milliseconds where others keep the cores busy and a slot was put off.
 FEW = 400
+
+#: Words of the bitmaps of masters that are a piece of a bottom-up level: a multiple of 64.
+PIECE = 256
 
 #: Supersteps are recorded, and listeners told of them, after so many milliseconds.
 LONG = 500
@@ -311,15 +324,45 @@ def _look_up(s, way, now, team):  # type: ignore[no-untyped-def]
     """Do a level bottom-up."""
     now[DEPTH] += 1
     started = clock()
-    if now[IS_SPARE]:
-        front, following = way.spare, s.front
+    front, following = _fronts(s, way, now)
+    if team.shown[team.slot, 1, TOGETHER]:
+        begin_up(front, s)
+        set_number(team.cursors, LINE * team.slot, 0)
+        mine = _look_up_pieces(s.queue, now, team)
     else:
-        front, following = s.front, way.spare
-    mine, _ = bottom_up(front, following, now[DEPTH], s, way.into, way.first)
+        mine, _ = bottom_up(front, following, now[DEPTH], s, way.into, way.first)
     vote = team.votes[now[TURN] & 1, team.slot]
     vote[MINE], vote[MORE], vote[PUSHED] = mine, 1, 0
     now[IS_SPARE] ^= 1
     return _vote(now, team, started)
+
+
+@kernel(no_cpython_wrapper=True)
+def _fronts(s, way, now):  # type: ignore[no-untyped-def]
+    """Return the frontier, and room for the next one."""
+    return (way.spare, s.front) if now[IS_SPARE] else (s.front, way.spare)
+
+
+@kernel(no_cpython_wrapper=True)
+def _look_up_pieces(queue, now, team):  # type: ignore[no-untyped-def]
+    """Do what the slot has to do, and then what others have not begun."""
+    slots, found = team.shown.shape[0], 0
+    for turn in range(slots):
+        owner = (team.slot + turn) % slots
+        row = team.shown[owner]
+        s, way = search_at(row), _way(row)
+        front, following = _fronts(s, way, now)
+        words = (s.level.size + 63) >> 6
+        while True:
+            begin = PIECE * next_number(team.cursors, LINE * owner)
+            if not 0 <= begin < words:
+                break
+            end = min(begin + PIECE, words)
+            mine, _ = look_up(
+                front, following, now[DEPTH], s, way.into, way.first, queue, begin, end
+            )
+            found += mine
+    return found
 
 
 @kernel(no_cpython_wrapper=True)

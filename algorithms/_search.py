@@ -14,9 +14,11 @@ from dgraph.shard.bits import lowest, ones
 
 __all__ = [
     "Search",
+    "begin_up",
     "bottom_up",
     "forget",
     "leave_out",
+    "look_up",
     "search_at",
     "settle",
     "settle_one",
@@ -229,24 +231,45 @@ def bottom_up(front, following, depth, s, into, first):  # type: ignore[no-untyp
     Rows are in ascending rank, so the first is the one that the vertex order wants. Returns how
     many masters were found, and how many were not.
     """
+    begin_up(front, s)
+    whole = s.queue, 0, (s.level.size + 63) >> 6
+    return look_up(front, following, depth, s, into, first, *whole)
+
+
+@kernel
+def begin_up(front, s):  # type: ignore[no-untyped-def]
+    """Begin a bottom-up level."""
     for word in range((s.level.size + 63) >> 6, front.size):
         s.seen[word] |= front[word]  # never push to proxies of the frontier
     s.filled[:] = 0
-    found, length = look_at_first(front, following, depth, s, first)
-    more = look_at_others(front, following, depth, s, into, length)
+
+
+@kernel
+def look_up(front, following, depth, s, into, first, queue, begin, end):  # type: ignore[no-untyped-def]
+    """Do so for the masters of some words of the bitmaps, of which 64 are done by one thread.
+
+    Parameters
+    ----------
+    queue : int32 array
+        Room for these masters.
+    begin, end : int
+        The words.
+    """
+    found, length = look_at_first(front, following, depth, s, first, queue, begin, end)
+    more = look_at_others(front, following, depth, s, into, queue, length)
     return found + more, length - more
 
 
 @kernel
-def look_at_first(front, following, depth, s, first):  # type: ignore[no-untyped-def]
+def look_at_first(front, following, depth, s, first, queue, begin, end):  # type: ignore[no-untyped-def]
     """Visit the unseen masters whose first in-neighbour is in `front`, queue all others.
 
     Returns how many were visited, and how many stand in the queue.
     """
     # Fields that a loop reads from a tuple are counted as references; variables are not.
-    level, parent, seen, queue = s.level, s.parent, s.seen, s.queue
+    level, parent, seen = s.level, s.parent, s.seen
     found, length = 0, 0
-    for word in range((level.size + 63) >> 6):
+    for word in range(begin, end):
         unseen, new = ~seen[word], np.uint64(0)
         base = np.uint64(word) << _SIX
         if unseen == _ALL:  # the processor need not guess: nothing depends on what is found
@@ -280,9 +303,9 @@ def look_at_first(front, following, depth, s, first):  # type: ignore[no-untyped
 
 
 @kernel
-def look_at_others(front, following, depth, s, into, length):  # type: ignore[no-untyped-def]
+def look_at_others(front, following, depth, s, into, queue, length):  # type: ignore[no-untyped-def]
     """Do so with the rest of the rows of the queue; return how many masters were visited."""
-    level, parent, seen, queue = s.level, s.parent, s.seen, s.queue
+    level, parent, seen = s.level, s.parent, s.seen
     offsets, targets = into.offsets, into.targets
     found = 0
     for i in range(length):

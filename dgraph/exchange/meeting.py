@@ -34,7 +34,17 @@ from numpy.typing import NDArray
 
 from dgraph.kernels import kernel
 
-__all__ = ["NOBODY", "OVER", "SIZE", "Watcher", "clock", "meet", "watched_by"]
+__all__ = [
+    "NOBODY",
+    "OVER",
+    "SIZE",
+    "Watcher",
+    "clock",
+    "meet",
+    "next_number",
+    "set_number",
+    "watched_by",
+]
 
 COUNT, TURN, OVER, SIZE = 0, 8, 16, 24
 
@@ -146,6 +156,18 @@ def _nanoseconds(typing_context: Any) -> Any:
 def clock():  # type: ignore[no-untyped-def]
     """Return the seconds of `time.perf_counter`, or of a clock that runs as it does."""
     return 1e-9 * _nanoseconds()  # type: ignore[call-arg]
+
+
+@kernel(inline="always")
+def next_number(numbers, place):  # type: ignore[no-untyped-def]
+    """Return an entry and add 1 to it, while no other slot can do so."""
+    return _count(numbers, place)  # type: ignore[call-arg]
+
+
+@kernel(inline="always")
+def set_number(numbers, place, value):  # type: ignore[no-untyped-def]
+    """Set an entry so that whoever sees it sees all that was written before."""
+    _write(numbers, place, value)  # type: ignore[call-arg]
 
 
 @intrinsic
