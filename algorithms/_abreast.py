@@ -9,7 +9,8 @@ core, every slot calls a kernel that goes from superstep to superstep. The slots
     slot 1   compute ─┴ meet ┴ take ─┴ meet ┴ compute ─┴ meet ┴ take ...
 
 Each does just what it would have done by itself, or a part of what another one has not begun,
-and the record counts the messages as if they had been sent. A slot whose program fails is not waited for: the hub calls the meetings off.
+and the record counts the messages as if they had been sent. A slot whose program fails is not
+waited for: the hub calls the meetings off.
 
 Slots of one process see each other's arrays anyhow (:func:`join_team`). Those of several have
 some memory in common (:mod:`dgraph.engine.commons`), and what the others read is there
