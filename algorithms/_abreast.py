@@ -275,7 +275,7 @@ def inner_of(
         return None
     stages = [names[stage] for stage in team.stages[:steps].tolist()]
     messages, nbytes = team.sent[:, :steps, here]
-    times = team.times[:steps]
+    times = team.times[:steps].copy()  # it is noted later, when others may have the memory
     return Inner(messages, nbytes, times[:, here], times[:, -1], stages, is_over)
 
 

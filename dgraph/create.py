@@ -76,11 +76,11 @@ def from_edges(
     nulls : {"error", "drop"}
         What becomes of an edge that lacks an id, or whose weight is NaN.
     placement : str, object of `dgraph.placement`, or frame
-        Which slot owns a vertex: "auto", "degree", "hash", "chunk", "2d", "hierarchy", "metis",
-        "fennel", "xtree", "adp" or "topox", see `dgraph.placement`; a frame has columns vertex
-        and slot. "auto" is "degree" unless the topology has more than two levels, the links
-        are slow and the graph can be cut well; ``report["chosen"]["placement"]`` says why.
-        Never changes a result.
+        Which slot owns a vertex: "degree", "hash", "chunk", "2d", "hierarchy", "metis",
+        "fennel", "xtree", "adp", "topox" or "auto", see `dgraph.placement`; a frame has columns
+        vertex and slot. The default, the last of these, is the first one unless the topology
+        has more than two levels, the links are slow and the graph can be cut well; what
+        `Graph.report` says of its choice says why. Never changes a result.
     rhizome_max : int, optional
         Split the in-edges of heavy vertices (of an undirected graph: their edges) into so many
         parts at most, and lay these on several slots; of a directed graph the out-edges of
