@@ -108,6 +108,20 @@ def test_frames_are_exchanged_where_somebody_said_so(
             assert meets(client, tmp_path / transport) == (0, 0)
 
 
+def test_a_run_waits_for_another_one_that_has_the_memory(
+    client: Client, kept: Any, tmp_path: Path
+) -> None:
+    members = members_of(client)
+    late = [
+        spec_of(members, gangs.late, seconds, holds="shard", graph="bare")
+        for seconds in (1.0, 0.1, 0.1)
+    ]
+    with ThreadPoolExecutor(3) as pool:
+        made = [pool.submit(client.sync, launch, client, some) for some in late]
+        assert [some.result(60).values for some in made] == [(1, 1)] * 3
+    assert states(client) == {(True, False, False)}
+
+
 def test_a_slot_that_fails_ends_the_others(client: Client, kept: Any, tmp_path: Path) -> None:
     for failing in (0, 1):
         with pytest.raises(RunError, match=f"slot {failing}: LookupError: no luck"):

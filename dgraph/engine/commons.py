@@ -1,12 +1,14 @@
 """Memory on which slots of several processes of one host work together.
 
 It belongs to a graph: the first run that wants it lets slot 0 make it, and all others open it.
-Then it serves one run at a time; another that goes on beside it exchanges frames, as do all
-where the memory cannot be had. What all do is voted on in an exchange that is made anyway::
+Then it serves one run at a time; another one waits, for by frames it would take longer still.
+Where the memory cannot be had, frames are exchanged. What all slots do is voted on in an
+exchange that is made anyway::
 
     claim    the desk of the shard says whether this run can have the memory, and it is there
     vote     with the exchange
-    take     if all can have it: the arrays, which the first time costs three exchanges more
+    take     if all can have it: the arrays, which the first time costs three exchanges more;
+             if some other run has it: give up what this one holds, pause, and vote again
 
 A run that fails leaves the memory as it is, for slots of other processes may still be at work
 there; the next one makes a new one.
@@ -14,7 +16,9 @@ there; the next one makes a new one.
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -36,6 +40,10 @@ Array = NDArray[Any]
 Common = Sequence[Sequence[Array]]
 
 NAME = "memory of several processes"
+
+#: Seconds of the first pause of who waits, and of the longest; how often a run votes before it
+#: gives up: after half a minute, more or less.
+PAUSE, LONGEST, TURNS = 5e-4, 0.02, 1000
 
 
 class _Desk:
@@ -77,8 +85,12 @@ class Claim:
         self._is_held = self._is_used = False
         self.vote: tuple[int, ...] = ()
         if desk is not None:
-            self._is_held = desk.lend()
-            self.vote = int(self._is_held), int(desk.common is not None)
+            self._ask(desk)
+
+    def _ask(self, desk: _Desk) -> None:
+        """Ask for the memory, and vote: got it, it is there, it will never be had."""
+        self._is_held = desk.lend()
+        self.vote = int(self._is_held), int(desk.common is not None), int(desk.is_refused)
 
     def __enter__(self) -> Self:
         """Hold the claim."""
@@ -120,7 +132,10 @@ class Claim:
             What this slot lets the others know, to come after these.
         """
         desk, slots = self._desk, self._ctx.slots
-        if desk is None or vote[0] < slots:
+        if desk is None:
+            return None
+        vote = await self._wait(desk, vote)
+        if vote[0] < slots:
             return None
         self._is_used = True
         if vote[1] < slots:
@@ -133,6 +148,23 @@ class Claim:
             return None
         self._meet_at(desk.common)
         return desk.common
+
+    async def _wait(self, desk: _Desk, vote: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Vote until nobody else has the memory; return the last total."""
+        ctx, pause = self._ctx, PAUSE
+        stage, ctx.stage = ctx.stage, ROUTES
+        for _ in range(TURNS):
+            if vote[0] == ctx.slots or vote[2]:
+                break
+            if self._is_held:  # two runs that each have a part would wait for each other
+                self._is_held = False
+                desk.take_back()
+            time.sleep(random.uniform(pause, 2 * pause))
+            pause = min(2 * pause, LONGEST)
+            self._ask(desk)
+            vote = await ctx.allreduce(self.vote)
+        ctx.stage = stage
+        return vote
 
     def _meet_at(self, common: Common) -> None:
         assert self._ctx.near is not None
