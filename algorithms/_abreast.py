@@ -191,9 +191,9 @@ async def take_commons(
     team = [(0 if ctx.slot else size, dtype) for size, dtype in zip(sizes, dtypes, strict=True)]
     names, masks = [], []
     for peer, some in enumerate(shard.shared):
-        mask = mask_of(shard, peer) if shard.prefix[peer] < 0 else None
-        names.append(some if shard.prefix[peer] < 0 and mask is None else some[:0])
-        masks.append(np.zeros(0, np.uint64) if mask is None else mask)
+        mask = _mask_of(shard, peer)
+        names.append(some if shard.prefix[peer] < 0 and not mask.size else some[:0])
+        masks.append(mask)
     told = shard.group_start, np.array(shard.prefix), *names, *masks
     return await claim.take(vote, [*team, *fields], told)
 
@@ -252,6 +252,12 @@ def join_near_team(
     )
 
 
+def _mask_of(shard: Shard, peer: int) -> NDArray[np.uint64]:
+    """Return the bitmap by which bits for a slot are gathered, empty if there is none."""
+    mask = mask_of(shard, peer) if shard.prefix[peer] < 0 else None
+    return np.zeros(0, np.uint64) if mask is None else mask
+
+
 def _routes(shard: Shard) -> tuple[tuple[Array, Array], Array]:
     """Return what this slot knows of routes: of its own the first half, of others' the rest."""
     kept: tuple[tuple[Array, Array], Array] | None = shard.derived.get("routes abreast")
@@ -259,8 +265,8 @@ def _routes(shard: Shard) -> tuple[tuple[Array, Array], Array]:
         others = np.zeros((len(shard.shared), 4), np.int64)
         for slot, names in enumerate(shard.shared):
             others[slot, :2] = address(names), shard.prefix[slot] >= 0
-            mask = mask_of(shard, slot) if shard.prefix[slot] < 0 else None
-            if mask is not None:
+            mask = _mask_of(shard, slot)
+            if mask.size:
                 others[slot, 2:] = address(mask), mask.size
         kept = shard.derived["routes abreast"] = (shard.group_start, shard.group_size), others
     return kept

@@ -66,17 +66,8 @@ TOP_DOWN, BOTTOM_UP, SOURCES = range(3)
 #: which masters were not reached; the masters of the sources, and where those of a slot begin;
 #: and how far slot 0 has come that acts for all, if it sees what all have.
 FOUND, FOUND_BY, FRONT = 6, 7, 3
-SPARE, OUT, INTO, FIRST, RANK, MISSING, NAMED, BEGINS, TOGETHER = (
-    8,
-    9,
-    11,
-    13,
-    14,
-    15,
-    16,
-    17,
-    18,
-)
+SPARE, OUT, INTO, FIRST, RANK = 8, 9, 11, 13, 14
+MISSING, NAMED, BEGINS, TOGETHER = 15, 16, 17, 18
 
 #: How far a search is, the same on all slots: the level, as in `_levels.Progress`; whether it
 #: goes bottom-up; whether the frontier is in the other bitmap; supersteps so far; votes so far;

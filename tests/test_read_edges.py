@@ -394,8 +394,5 @@ def test_edge_lists_of_the_world(
 def test_natural_order(tmp_path: Path) -> None:
     for name in ("b.10.csv", "b.9.csv", "a.csv"):
         write(tmp_path / name, "1,2\n")
-    assert [Path(file.path).name for file in find_files(tmp_path)] == [
-        "a.csv",
-        "b.9.csv",
-        "b.10.csv",
-    ]
+    names = [Path(file.path).name for file in find_files(tmp_path)]
+    assert names == ["a.csv", "b.9.csv", "b.10.csv"]
