@@ -164,7 +164,7 @@ def links() -> None:
     world = enter(MPI, ranks)
     assert world is not None
 
-    def quiet(superstep: int, waited: Collection[int]) -> None:
+    def quiet(superstep: int, waited: Collection[int] | None) -> None:
         """Wait on."""
 
     @contextmanager

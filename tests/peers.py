@@ -19,7 +19,7 @@ from dgraph.exchange.transport.unix import SocketChannel
 RUN = 7
 
 
-def quiet(superstep: int, waited: Collection[int]) -> None:
+def quiet(superstep: int, waited: Collection[int] | None) -> None:
     """Do nothing while waiting."""
 
 
@@ -31,7 +31,7 @@ def connect(me: int, end: socket.socket, peer: int) -> SocketChannel:
 @contextlib.contextmanager
 def joined(
     owners: Sequence[int],
-    idle: Callable[[int, Collection[int]], None] = quiet,
+    idle: Callable[[int, Collection[int] | None], None] = quiet,
     connect: Callable[[int, socket.socket, int], SocketChannel] = connect,
     buffers: Callable[[], tuple[Any, ...]] = tuple,
     eager: bool = False,

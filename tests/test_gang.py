@@ -18,12 +18,14 @@ import pytest
 from dask.base import annotate
 from distributed import Client, LocalCluster, get_client
 
+from dgraph.engine.failure import Watch
 from dgraph.engine.launch import launch, take_partitions
 from dgraph.engine.members import find_members, lay_out
 from dgraph.engine.plugin import Plugin, find_plugin
 from dgraph.engine.spec import Member
 from dgraph.errors import OptionError
 from dgraph.events import History, RunEnded, RunStarted, SuperstepDone, listening
+from dgraph.exchange.transport import poll
 from tests import gangs
 from tests.gangs import FORMS, cluster, members_of, run, soon, spec_of
 
@@ -83,6 +85,18 @@ def test_everything_arrives(gang: Gang, transport: str) -> None:
     assert sum(result.record.messages.values()) == 20 * pairs * 5000
     assert sum(result.record.bytes.values()) == 20 * pairs * (40_000 + 40 + 2 * 16)
     assert nothing_left(client)
+
+
+def test_what_comes_over_comms_makes_nobody_ask_whether_others_live(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(poll, "TICK", 60.0)  # on a busy machine one might pass
+    asked: list[int] = []
+    monkeypatch.setattr(Watch, "_ask", lambda _, member: asked.append(member))
+    form = {"processes": False, "n_workers": 3, "threads_per_worker": 1}
+    with cluster(**form) as client, dask.config.set({"dgraph.transport": "comm"}):
+        run(client, members_of(client), gangs.chat, 20, 5000)
+    assert not asked
 
 
 def test_record(gang: Gang) -> None:

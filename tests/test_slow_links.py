@@ -32,7 +32,8 @@ class Slow:
         self.unsent = memoryview(b"".join(encode(RUN, 0, [], NO_VOTE, "sum")))
         self.waited: list[list[int]] = []
 
-    def __call__(self, superstep: int, waited: Collection[int]) -> None:
+    def __call__(self, superstep: int, waited: Collection[int] | None) -> None:
+        assert waited is not None  # there are no wakes
         self.waited.append(sorted(waited))
         if len(self.waited) % 2:
             self.act()

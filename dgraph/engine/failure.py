@@ -77,10 +77,12 @@ class Watch:
         self._silence: dict[int, float] = {}
         self._asked: dict[int, Future[int | None]] = {}
 
-    def __call__(self, superstep: int, waited: Collection[int]) -> None:
+    def __call__(self, superstep: int, waited: Collection[int] | None) -> None:
         """Look after the members that a superstep waits for; called about once a tick.
 
-        Those with which something is exchanged, however slowly, are not among them.
+        Those with which something is exchanged, however slowly, are not among them. None: see
+        only whether the run is over. A message over Dask's comms is a wake, and to ask all
+        others then would be more messages than those of the superstep.
 
         Raises
         ------
@@ -88,6 +90,8 @@ class Watch:
             If one was silent for too long.
         """
         self._check()
+        if waited is None:
+            return
         now = monotonic()
         if superstep != self._superstep:
             self._superstep, self._silence, self._called = superstep, {}, now

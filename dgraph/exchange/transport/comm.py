@@ -129,13 +129,13 @@ class Inbox:
 
 async def serve(comm: Comm, inbox: Inbox) -> None:
     """Accept a member's comm and put what comes into the inbox until it is closed."""
-    comm.deserialize = False
+    comm.deserialize = comm.allow_offload = False  # there are plain buffers only
     inbox.open = True
     try:
         await comm.write(ACCEPTED)
         while True:
             message: Any = await comm.read()
-            inbox.put(message["bundle"].frames)
+            inbox.put(message.frames)
             await inbox.room()
     except OSError:  # closed
         pass
@@ -156,6 +156,7 @@ async def dial(worker: Worker, address: str, **hello: Any) -> Comm:
             comm: Comm = await connect(address, **worker.connection_args)
             try:
                 await _introduce(comm, hello)
+                comm.allow_offload = False  # nor is it worth a look whether to
             except BaseException:
                 comm.abort()
                 raise
@@ -362,7 +363,7 @@ class CommChannel:
     async def _write_all(self) -> None:
         try:
             while buffers := await self._next_message():
-                await self._comm.write({"bundle": Serialized({}, buffers)})
+                await self._comm.write(Serialized({}, buffers))
                 self._written += _size(buffers)
                 if self._is_asked:
                     self._is_asked = False

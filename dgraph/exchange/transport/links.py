@@ -79,8 +79,9 @@ class PeerLinks:
     waker : Waker
     idle : callable
         Called with the superstep and the members that are waited for and with which nothing has
-        been exchanged since the last call, whenever a tick has passed without a word from any,
-        and after a wake; ends the exchange by raising.
+        been exchanged since the last call, whenever a tick has passed without a word from any;
+        and with None instead of members after a wake, for the run may be over. Ends the
+        exchange by raising.
     plans : mapping of int to Plan, optional
         The buffers for each other member.
     pool : Pool, optional
@@ -95,7 +96,7 @@ class PeerLinks:
         owners: Sequence[int],
         channels: Sequence[Channel],
         waker: Waker,
-        idle: Callable[[int, Collection[int]], None],
+        idle: Callable[[int, Collection[int] | None], None],
         plans: Mapping[int, Plan] | None = None,
         pool: Pool | None = None,
         eager: bool = False,
@@ -299,6 +300,8 @@ class PeerLinks:
                 ready = fullest_first(self._outboxes, ready, unsent)
             if poll.idle:
                 self._look_after(superstep, missing | unsent)
+            elif poll.woken:
+                self._idle(superstep, None)
 
     def _await_buffer(self, superstep: int, channel: Channel) -> None:
         """Go on sending until what waits is in buffers; meanwhile take in what the others send.
@@ -323,6 +326,8 @@ class PeerLinks:
             ready = fullest_first(self._outboxes, poll.wait(), unsent)
             if poll.idle:
                 self._look_after(superstep, [channel])
+            elif poll.woken:
+                self._idle(superstep, None)
 
     def _look_after(self, superstep: int, waited: Collection[Channel]) -> None:
         """Tell with whom of those that are waited for nothing has moved since the last look."""

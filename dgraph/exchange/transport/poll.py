@@ -113,6 +113,14 @@ class Poll:
     eager : bool
         Whether to look all the time for BRISK seconds before sleeping: who sleeps is woken some
         50 us late. Only for a thread that has a core of its own.
+
+    Attributes
+    ----------
+    idle : bool
+        Whether a tick has passed without a word from any channel, or with wakes only.
+    woken : bool
+        Whether the waker has ended the last wait: something has come that no descriptor tells
+        of, or the run is over.
     """
 
     def __init__(self, waker: Waker, eager: bool = False) -> None:
@@ -124,7 +132,7 @@ class Poll:
         self._woken: set[Channel] = set()
         self._looked: set[Channel] = set()
         self._began = self._ticked = time.perf_counter()
-        self.idle = False
+        self.idle = self.woken = False
 
     def update(
         self, channels: Collection[Channel], missing: set[Channel], unsent: set[Channel]
@@ -145,14 +153,14 @@ class Poll:
                 self._poll.unregister(descriptor)
 
     def wait(self) -> list[Channel]:
-        """Return the channels that are ready; `idle` says that a tick passed, or of a wake."""
+        """Return the channels that are ready; `idle` and `woken` say how this came about."""
         events = self._look() if self._eager and not self._looked else []
         if not events:
             events = self._poll.poll(self._pause() if self._looked else TICK * 1000)
         ready = [self._channels[found] for found, _ in events if found in self._channels]
-        woken = len(ready) < len(events) and self._waker.clear()
-        self.idle = woken or (not ready and self._has_ticked())
-        return [*ready, *self._looked, *(self._woken if woken else ())]
+        self.woken = len(ready) < len(events) and self._waker.clear()
+        self.idle = not ready and self._has_ticked()
+        return [*ready, *self._looked, *(self._woken if self.woken else ())]
 
     def _look(self) -> list[tuple[int, int]]:
         """Look all the time for a while; return the events, none if nothing has happened."""
@@ -175,7 +183,7 @@ class Poll:
     def _has_ticked(self) -> bool:
         """Return whether a tick has passed since the last time that it had."""
         now = time.perf_counter()
-        passed = not self._looked or now - self._ticked > TICK
+        passed = not (self._looked or self.woken) or now - self._ticked > TICK
         if passed:
             self._ticked = now
         return passed
