@@ -44,7 +44,6 @@ __all__ = [
     "FOUND",
     "FOUND_BY",
     "FRONT",
-    "MISSING",
     "NOBODY",
     "SPARE",
     "STAGES",
@@ -63,11 +62,11 @@ STAGES = "top-down", "bottom-up", "sources"
 TOP_DOWN, BOTTOM_UP, SOURCES = range(3)
 
 #: What a slot shows: its search, the other bitmap of the frontier, what it reads of the shard,
-#: which masters were not reached; the masters of the sources, and where those of a slot begin;
-#: and how far slot 0 has come that acts for all, if it sees what all have.
+#: the masters of the sources, and where those of a slot begin; and how far slot 0 has come
+#: that acts for all, if it sees what all have.
 FOUND, FOUND_BY, FRONT = 6, 7, 3
 SPARE, OUT, INTO, FIRST, RANK = 8, 9, 11, 13, 14
-MISSING, NAMED, BEGINS, TOGETHER = 15, 16, 17, 18
+NAMED, BEGINS, TOGETHER = 15, 16, 17
 
 #: How far a search is, the same on all slots: the level, as in `_levels.Progress`; whether it
 #: goes bottom-up; whether the frontier is in the other bitmap; supersteps so far; votes so far;
@@ -119,7 +118,6 @@ class _Way(NamedTuple):
     first: NDArray[np.uint32]
     rank: NDArray[np.int32]
     spare: NDArray[np.uint64]
-    missing: NDArray[np.bool_]
 
 
 @kernel(nogil=False)
@@ -140,7 +138,6 @@ def _way(row):  # type: ignore[no-untyped-def]
         array_at(row, FIRST, np.uint32),
         array_at(row, RANK, np.int32),
         array_at(row, SPARE, np.uint64),
-        array_at(row, MISSING, np.bool_),
     )
 
 
@@ -190,7 +187,7 @@ def search(team, rules, now):  # type: ignore[no-untyped-def]
         return False
     _bring_front(s, way, now)
     if not goes_on(now, rules):
-        leave_out(s, rules.reachable, way.missing)
+        leave_out(s, rules.reachable)
     return True
 
 

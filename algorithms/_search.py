@@ -126,22 +126,13 @@ def settle_one(v, rank, depth, s):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def leave_out(s, reachable, missing):  # type: ignore[no-untyped-def]
-    """Enter that masters that were not visited have no level, and which these are.
-
-    Parameters
-    ----------
-    missing : bool array over the masters
-        False everywhere.
-    """
-    for v in range(reachable, missing.size):
-        missing[v] = s.level[v] < 0  # only sources have one there
+def leave_out(s, reachable):  # type: ignore[no-untyped-def]
+    """Enter that masters before `reachable` that were not visited have no level and parent."""
     for word in range((reachable + 63) >> 6):
         rest = ~s.seen[word]
         while rest:
             v = (word << 6) + lowest(rest)
             s.level[v] = s.parent[v] = -1
-            missing[v] = True
             rest &= rest - _ONE
 
 

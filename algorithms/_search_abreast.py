@@ -27,7 +27,6 @@ from dgraph.algorithms._levels_abreast import (
     FOUND,
     FOUND_BY,
     FRONT,
-    MISSING,
     NOBODY,
     SPARE,
     STAGES,
@@ -66,8 +65,8 @@ def can_go_abreast(shard: Shard) -> bool:
 
 async def search_abreast(
     ctx: Context, shard: Shard, s: Search, sources: Ids, first: Array, rules: Rules
-) -> NDArray[np.bool_]:
-    """Search from `sources`, all slots in one process; return which masters were not reached.
+) -> None:
+    """Search from `sources`, all slots in one process.
 
     Raises
     ------
@@ -85,7 +84,7 @@ async def search_abreast(
         if now[DEPTH] < 0:  # it says which
             await masters_of(ctx, shard, sources)
         if await _is_over(ctx, team, rules, now):
-            return arrays[MISSING]
+            return
     raise RunAbortedError("another slot has failed")
 
 
@@ -106,7 +105,7 @@ async def search_near(
     common: Common,
     first: Array,
     rules: Rules,
-) -> NDArray[np.bool_]:
+) -> None:
     """Search in memory that several processes have in common.
 
     Parameters
@@ -115,11 +114,6 @@ async def search_near(
         Its arrays that others look at are in `common`, see :func:`in_common`.
     here : int32 array
         The sources that are masters of this slot.
-
-    Returns
-    -------
-    bool array
-        Which masters were not reached.
     """
     forget(s, rules.reachable)
     start(s, here)
@@ -131,7 +125,7 @@ async def search_near(
     now[AWAKE], now[UNEXPLORED] = rules.sources, rules.arcs
     while search(team, rules, now):
         if await _is_over(ctx, team, rules, now):
-            return arrays[MISSING]
+            return
     raise RunAbortedError("another slot has failed")
 
 
@@ -146,8 +140,7 @@ def _arrays(
 ) -> Sequence[Array]:
     """Return what a slot shows, see `SPARE`."""
     rows = *rows_of(shard.out), *rows_of(shard.into)
-    missing = np.zeros(shard.masters, np.bool_)
-    return *s, spare, *rows, first, shard.rank, missing, named, begins, far
+    return *s, spare, *rows, first, shard.rank, named, begins, far
 
 
 async def _is_over(ctx: Context, team: Team, rules: Rules, now: Array) -> bool:

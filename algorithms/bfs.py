@@ -103,19 +103,16 @@ async def bfs_slot(
     abreast = can_go_abreast(shard)
     if abreast and ctx.meeting is not None:
         s, first = _begin(ctx, shard), _first_neighbours(shard)
-        missing = await search_abreast(ctx, shard, s, sources, first, rules)
+        await search_abreast(ctx, shard, s, sources, first, rules)
     else:
-        s, missing = await _search_apart(ctx, shard, sources, rules, may_meet=abreast)
-    return {"distance": Nullable(s.level, missing), "predecessor": Neighbours(s.parent)}
+        s = await _search_apart(ctx, shard, sources, rules, may_meet=abreast)
+    return {"distance": Nullable(s.level), "predecessor": Neighbours(s.parent)}
 
 
 async def _search_apart(
     ctx: Context, shard: Shard, sources: Ids, rules: Rules, *, may_meet: bool
-) -> tuple[Search, NDArray[np.bool_]]:
-    """Search by slots of several processes, or without a core for each.
-
-    Return what was found, and which masters were not reached.
-    """
+) -> Search:
+    """Search by slots of several processes, or without a core for each."""
     few = (rules.sources - 1) * rules.mean  # the edges of one source are all on one slot
     with claim_commons(ctx, shard, wanted=may_meet) as claim:
         work = None if claim.vote else few
@@ -123,14 +120,14 @@ async def _search_apart(
         common = await take_search_commons(ctx, shard, claim, ctx.vote[1:])
         if common is not None:
             s, first = _begin(ctx, shard, common), _first_neighbours(shard)
-            return s, await search_near(ctx, shard, s, here, common, first, rules)
+            await search_near(ctx, shard, s, here, common, first, rules)
+            return s
     s = _begin(ctx, shard)
     forget(s, rules.reachable)
     start(s, here)
     await _search_by_frames(ctx, shard, s, rules)
-    missing = np.zeros(shard.masters, np.bool_)
-    leave_out(s, rules.reachable, missing)
-    return s, missing
+    leave_out(s, rules.reachable)
+    return s
 
 
 async def _search_by_frames(ctx: Context, shard: Shard, s: Search, rules: Rules) -> None:

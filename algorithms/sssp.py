@@ -120,7 +120,7 @@ async def _sssp_unweighted(
     found = await bfs_slot(ctx, shard, source, steps)
     levels = found["distance"]
     assert isinstance(levels, Nullable)
-    return found | {"distance": Plain(np.where(levels.missing, np.inf, levels.values))}
+    return found | {"distance": Plain(np.where(levels.values < 0, np.inf, levels.values))}
 
 
 async def search(

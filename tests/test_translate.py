@@ -92,7 +92,7 @@ def test_neighbours_are_found_by_their_ranks(data: st.DataObject, drawn: Any) ->
 def frame(graph: PlainGraph, slots: int) -> list[pd.DataFrame]:
     async def program(ctx: Context, shard: Shard) -> pd.DataFrame:
         numbers = shard.order.astype(np.int32)
-        columns = {"half": Plain(numbers / 2), "some": Nullable(numbers, numbers == 1)}
+        columns = {"half": Plain(numbers / 2), "some": Nullable(numbers - 2)}
         return await to_frame(ctx, shard, columns)
 
     return run(program, build(graph, slots), slots=slots)
@@ -106,6 +106,7 @@ def test_columns_have_the_users_dtype(dtype: str) -> None:
         assert part["vertex"].dtype == pd.Series(ids.tolist(), dtype=dtype).dtype
         assert part["half"].dtype == "float64"
         assert part["some"].dtype == "Int64"
+        assert part["some"].isna().equals(part["half"] < 1)  # the orders 0 and 1
 
 
 def test_writing_into_a_result_leaves_the_shard_alone() -> None:

@@ -7,7 +7,7 @@ The type of each says what it is to become:
 column      holds                                   becomes
 ==========  ======================================  =====================================
 Plain       any numbers                             the same
-Nullable    integers, some of them missing          Int64
+Nullable    integers, negative ones are missing     Int64
 Neighbours  an in-neighbour of each master or none  the ids' nullable dtype
 Orders      vertices by their orders                the ids' own dtype
 ==========  ======================================  =====================================
@@ -59,14 +59,13 @@ class Plain(Column):
 
 @dataclass(frozen=True, slots=True)
 class Nullable(Column):
-    """Integers that may be missing."""
+    """Integers that are missing where they are negative."""
 
     values: Array
-    missing: NDArray[np.bool_]
 
     async def in_users_ids(self, ctx: Context, shard: Shard) -> pd.arrays.IntegerArray:
         """Return them as Int64."""
-        return pd.arrays.IntegerArray(self.values.astype(np.int64), self.missing)
+        return pd.arrays.IntegerArray(self.values.astype(np.int64), self.values < 0)
 
 
 @dataclass(frozen=True, slots=True)
