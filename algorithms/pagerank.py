@@ -67,6 +67,7 @@ from dgraph.engine.translate import masters_of
 from dgraph.errors import EdgeValueError
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.keywords import named
+from dgraph.plurals import counted
 from dgraph.shard import Shard, Split
 from dgraph.shard.rows import rows_of
 from dgraph.vertices.ids import Ids
@@ -158,7 +159,7 @@ def _check_strengths(faint: int) -> None:
     if faint:
         raise EdgeValueError(
             "expected weights whose sum at a vertex is 0 or at least 5.6e-309, got less at "
-            f"{faint} vertices; multiply them all by a number"
+            f"{counted(faint, 'vertex')}; multiply them all by a number"
         )
 
 

@@ -26,6 +26,7 @@ from dgraph.edges.files import FORMATS
 from dgraph.errors import DgraphError
 from dgraph.job import Job
 from dgraph.output import check_output, print_lines, write_frame
+from dgraph.plurals import counted
 from dgraph.policies import CHOICES
 
 __all__ = ["cli", "main"]
@@ -124,9 +125,10 @@ def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
         if job.out is None or sys.stderr.isatty():
             unweighted = record.algorithm == "sssp" and not graph.weighted
             click.echo(
-                f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges"
+                f"{counted(graph.num_vertices, 'vertex')}, {counted(graph.num_edges, 'edge')}"
                 f"{' of weight 1, as no --weight is named' * unweighted}; "
-                f"{record.algorithm}: {record.supersteps} supersteps, {record.seconds:.4f} s",
+                f"{record.algorithm}: {counted(record.supersteps, 'superstep')}, "
+                f"{record.seconds:.4f} s",
                 err=job.out is not None or job.format is not None,
             )
         if job.out is not None:

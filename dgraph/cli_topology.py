@@ -10,6 +10,7 @@ import click
 import dgraph as dg
 from dgraph.cli_cluster import CLUSTER_OPTIONS, cluster_client, with_options
 from dgraph.errors import TopologyWarning
+from dgraph.plurals import counted
 from dgraph.topology import Topology
 from dgraph.topology.sources import FORMATS
 
@@ -52,7 +53,7 @@ def show(file: str | None, form: str | None, name: str | None, **cluster: Any) -
     for warning in caught:
         if issubclass(warning.category, TopologyWarning):
             click.echo(f"dgraph: {warning.message}", err=True)
-    click.echo(f"{tree.source}: {tree.slots} slots, height {tree.height}")
+    click.echo(f"{tree.source}: {counted(tree.slots, 'slot')}, height {tree.height}")
     click.echo(str(tree))
     _show_details(tree)
 

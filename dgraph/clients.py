@@ -27,6 +27,7 @@ from distributed.threadpoolexecutor import thread_state
 from dgraph.config import Options, check_keys
 from dgraph.errors import OptionError
 from dgraph.events import Note, notify
+from dgraph.plurals import counted
 
 __all__ = ["call", "ensure_running", "find_client", "look_and_make", "then"]
 
@@ -116,8 +117,8 @@ def _embedded() -> Client:
     atexit.register(_close_silently, client)
     notify(
         Note(
-            f"no Dask client was found: started a cluster of {CPU_COUNT} threads in this "
-            "process; make a distributed.Client first to work with another one",
+            f"no Dask client was found: started a cluster of {counted(CPU_COUNT, 'thread')} in "
+            "this process; make a distributed.Client first to work with another one",
             shown=Options.read().progress is not False,
         )
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
 from typing import Any
 
 import networkx as nx
 
 import dgraph as dg
+from dgraph.plurals import counted
 
 __all__ = ["main"]
 
@@ -34,21 +35,22 @@ def show(title: str, edges: Any) -> None:
     began = perf_counter()
     with dg.from_edges(edges) as graph:
         built = perf_counter() - began
-        print(f"\n{title}: {graph.num_vertices:,} vertices, {graph.num_edges:,} edges,")
-        print(f"in memory on {graph.slots} slots after {built:.2f} s")
+        sizes = counted(graph.num_vertices, "vertex"), counted(graph.num_edges, "edge")
+        print(f"\n{title}: {', '.join(sizes)},")
+        print(f"in memory on {counted(graph.slots, 'slot')} after {built:.2f} s")
 
         top = timed(graph, "pagerank", dg.pagerank).nlargest(5, "rank")
         listed(top["rank"], top["vertex"], "rank {:.5f}: vertex {}")
 
         distances = timed(graph, "bfs", dg.bfs, top["vertex"].iloc[0])["distance"]
         levels = distances.value_counts().sort_index()
-        listed(levels.index, map(vertices, levels), "distance {}: {}")
+        listed(levels.index, vertices(levels), "distance {}: {}")
 
         components = timed(graph, "connected_components", dg.connected_components)
         sizes = components["component"].value_counts().value_counts()
         sizes = sizes.sort_index(ascending=False).head(5)
-        counts = (f"{count:,} component{'s' * (count != 1)}" for count in sizes)
-        listed(counts, map(vertices, sizes.index), "{} of {}")
+        counts = (counted(count, "component") for count in sizes)
+        listed(counts, vertices(sizes.index), "{} of {}")
 
 
 def timed(graph: Any, name: str, algorithm: Callable[..., Any], *arguments: Any) -> Any:
@@ -61,17 +63,13 @@ def timed(graph: Any, name: str, algorithm: Callable[..., Any], *arguments: Any)
     run = graph.runs[-1]
     call = f"{name}({', '.join(['g', *map(str, arguments)])})"
     print(f"  {call:<24} first call {seconds[0]:.3f} s, second {seconds[1]:.3f} s,", end=" ")
-    print(f"of which {run.supersteps} supersteps {run.seconds * 1000:.2f} ms")
+    print(f"of which {counted(run.supersteps, 'superstep')} {run.seconds * 1000:.2f} ms")
     return result.compute()
 
 
-def vertices(count: int) -> str:
-    """Put a number before the noun.
-
-    >>> vertices(1), vertices(2000)
-    ('1 vertex', '2,000 vertices')
-    """
-    return f"{count:,} {'vertex' if count == 1 else 'vertices'}"
+def vertices(counts: Iterable[int]) -> Iterator[str]:
+    """Put each number before the noun."""
+    return (counted(count, "vertex") for count in counts)
 
 
 def listed(firsts: Iterable[Any], seconds: Iterable[Any], form: str) -> None:

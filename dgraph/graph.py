@@ -23,6 +23,7 @@ from dgraph.facts import Facts
 from dgraph.figures import Figures, Placed
 from dgraph.home import Home
 from dgraph.listing import arcs_slot, degrees_slot, edges_slot, kept_slot, vertices_slot
+from dgraph.plurals import counted
 from dgraph.results import VERTEX, collect, listing, meta_of, table
 from dgraph.store import save
 from dgraph.tables import Table, html
@@ -282,8 +283,8 @@ class Graph:
 
     def __repr__(self) -> str:
         """Say how large the graph is and of what kind."""
-        slots = f"{self.slots} slot{'s' if self.slots > 1 else ''}"
-        counts = f"{self.num_vertices:,} vertices, {self.num_edges:,} edges"
+        slots = counted(self.slots, "slot")
+        counts = f"{counted(self.num_vertices, 'vertex')}, {counted(self.num_edges, 'edge')}"
         state = "" if self._home.open else f", {self._home.state}"
         return f"<Graph: {counts}, {self._facts.kind}, {slots}{state}>"
 
@@ -291,7 +292,7 @@ class Graph:
         rows = {
             "vertices": f"{self.num_vertices:,} ({self.id_dtype})",
             "edges": f"{self.num_edges:,} ({self._facts.kind})",
-            "slots": f"{self.slots}, on {len(self._home.members)} workers",
+            "slots": f"{self.slots}, on {counted(len(self._home.members), 'worker')}",
             "placement": self.placement,
             "memory": format_bytes(sum(self._facts.bytes)),
             "state": self._home.state,

@@ -181,17 +181,21 @@ class Home:
             if self.client.status != "running":
                 self._end("the client of the graph is closed, and with it the graph")
             elif lost := self._lost():
-                self._end(f"{lost} left the cluster, and its part of the graph is lost", "lost")
+                self._end(lost, "lost")
         if self._ended is not None:
             raise GraphLostError(self._ended)
 
     def _lost(self) -> str:
-        """Name the workers whose shards are gone: Dask would have to make them again."""
-        return " and ".join(
+        """Say whose shards are gone and why, if any are: Dask would have to make them again."""
+        states = [future.status for future in self._futures]
+        gone = " and ".join(
             f"worker {member.address} (slots {', '.join(map(str, member.slots))})"
-            for member, future in zip(self.members, self._futures, strict=True)
-            if future.status != "finished"
+            for member, state in zip(self.members, states, strict=True)
+            if state != "finished"
         )
+        if "cancelled" in states:
+            return f"Client.cancel or Client.restart has released the shards of {gone}"
+        return gone and f"{gone} left the cluster, and its part of the graph is lost"
 
     def close(self) -> None:
         """Let the workers free the shards; runs that have begun still end."""

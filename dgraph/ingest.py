@@ -41,6 +41,7 @@ from dgraph.engine.plugin import find_plugin
 from dgraph.errors import RunError
 from dgraph.facts import Facts
 from dgraph.home import Home, while_all_there
+from dgraph.plurals import counted
 from dgraph.policies import Policies
 from dgraph.shard import Shard
 from dgraph.topology import Topology
@@ -269,7 +270,7 @@ def _choices(spec: BuildSpec, home: Home, first: Built, rounded: int) -> dict[st
     """Say what was decided automatically, and why."""
     where = "processes" if home.topology.height else "threads of one process"
     chosen = {
-        "slots": f"{home.slots} on {len(home.members)} workers: {where}",
+        "slots": f"{home.slots} on {counted(len(home.members), 'worker')}: {where}",
         "dictionary": "sorted ids, spread over the slots by their hash"
         if spec.low is None
         else f"bitmap: all ids lie between {spec.low} and {spec.high}",
@@ -283,7 +284,7 @@ def _choices(spec: BuildSpec, home: Home, first: Built, rounded: int) -> dict[st
     if why is not None:
         chosen["placement"] = why
     if rounded:
-        chosen["weights"] += f"; {rounded} integers above 2**53 were rounded"
+        chosen["weights"] += f"; {counted(rounded, 'integer')} above 2**53 rounded"
     return chosen
 
 

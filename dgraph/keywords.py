@@ -96,6 +96,17 @@ did you mean 'alpha'?
     return call
 
 
+#: What to do instead of an option that other libraries have and a function here has not.
+_REMEDIES = {
+    (
+        "read_edges",
+        "encoding",
+    ): "text must be UTF-8: convert "
+    "the files (iconv -f latin1 -t utf-8 FILE), or give the frame of "
+    "dask.dataframe.read_csv(..., encoding=...) to from_edges",
+}
+
+
 def _complaint(function: str, options: Sequence[str], name: str) -> str:
     """Say which options there are instead of one that there is not.
 
@@ -111,4 +122,6 @@ def _complaint(function: str, options: Sequence[str], name: str) -> str:
     allowed = f"{', '.join(others)} or {last}" if others else last
     meant = [one for one in _ELSEWHERE.get(name.lower(), ()) if one in options]
     likely = hint(meant[0] if meant else name, options)
+    if remedy := _REMEDIES.get((function, name)):
+        likely = f"; {remedy}"
     return f"an option of {function} must be {allowed}, not {name!r}{likely}"

@@ -237,7 +237,7 @@ def test_auto_does_not_look_where_little_is_to_be_saved(client: Client) -> None:
     with dg.from_edges(frame, placement="auto", **options) as g:
         assert g.placement == "degree"
         assert (
-            " 1 runs of the benchmark set links would cost " in g.report["chosen"]["placement"]
+            " 1 run of the benchmark set links would cost " in g.report["chosen"]["placement"]
         )
         assert "draft" not in g.report["seconds"]
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from dask.base import compute
 from dask.delayed import delayed
-from distributed import Client
+from distributed import Client, Future
 
 import dgraph as dg
 from dgraph.errors import EdgeValueError, GraphLostError, OptionError
@@ -205,6 +205,17 @@ def test_a_worker_that_leaves_before_it_gets_edges_is_named(
         with pytest.raises(GraphLostError, match=r"worker .* left .*call from_edges") as caught:
             dg.from_edges(KARATE, client=client)
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_shards_that_were_cancelled_are_not_called_lost_with_their_workers() -> None:
+    with cluster(2, processes=False) as client:
+        g = dg.from_edges(KARATE, client=client)
+        client.cancel([Future(key, client) for key in client.futures])
+        for _ in range(2):
+            with pytest.raises(GraphLostError, match=r"Client.cancel .*released .*from_edges"):
+                dg.bfs(g, 0)
+        assert "lost" in repr(g)
+        assert client.compute(dg.bfs(dg.from_edges(KARATE, client=client), 0)).result().size
 
 
 def _search_for_ever(g: dg.Graph) -> None:

@@ -23,7 +23,7 @@ LINKS = {"dgraph.algorithms": "algorithms", "dgraph.topology": "topology"}
 
 #: A module imports from its own line and from the lines above, never from those below.
 LAYERS = [
-    "command errors kernels",
+    "command errors kernels plurals",
     "keywords",
     "config events tables",
     "clients output",

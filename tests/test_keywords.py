@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -99,6 +100,15 @@ def test_of_values_of_the_configuration_as_well(key: str, value: str, meant: str
         pytest.raises(OptionError, match=f"; did you mean '{meant}'\\?$"),
     ):
         Options.read()
+
+
+def test_what_to_do_instead_is_said_where_there_is_no_such_option(tmp_path: Path) -> None:
+    options: Any = {"encoding": "latin1"}
+    with pytest.raises(OptionError, match=r"'encoding'; text must be UTF-8: .*iconv.*read_csv"):
+        dg.read_edges(tmp_path, **options)
+    with pytest.raises(OptionError) as caught:
+        dg.from_edges(TABLE, **options)
+    assert "iconv" not in str(caught.value)
 
 
 def test_what_is_like_nothing_is_no_hint() -> None:

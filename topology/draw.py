@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dgraph.plurals import counted
+
 SHOWN = 12  # domains of one parent that are drawn, and names of slots; the rest is counted
 
 
@@ -47,7 +49,7 @@ class _Drawing:
         level, domain = self.lowest_alike(level, domain)
         slots = self.slots[level][domain]
         children = self.children(level, domain)
-        size = f"{len(slots)} slot{plural(slots)}" if children else self.listed(slots)
+        size = counted(len(slots), "slot") if children else self.listed(slots)
         yield f"{self.label(level, domain)}: {size}"
         for child in children[:SHOWN]:
             last = child == children[-1]
@@ -98,13 +100,4 @@ def ranges(slots: Sequence[int]) -> str:
         else:
             runs.append([slot, slot])
     written = ", ".join(f"{a}-{b}" if a < b else str(a) for a, b in runs)
-    return f"slot{plural(slots)} {written}"
-
-
-def plural(things: Sequence[object]) -> str:
-    """Return the ending of a noun that counts the things.
-
-    >>> plural([1]), plural([1, 2])
-    ('', 's')
-    """
-    return "" if len(things) == 1 else "s"
+    return f"slot{'s' * (len(slots) != 1)} {written}"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph.plurals import counted
+
 if TYPE_CHECKING:
     from dgraph.topology.levels import Levels
 
@@ -29,7 +31,7 @@ def plot(topology: Levels, ax: Any = None) -> Any:
         below = _draw_level(topology, level, place, below, ax)
     ax.set_yticks(range(1, topology.height + 2), _ticks(topology))
     ax.set_xticks([])
-    ax.set_xlabel(f"{topology.slots} slots")
+    ax.set_xlabel(counted(topology.slots, "slot"))
     ax.spines[:].set_visible(False)
     return ax
 

@@ -31,6 +31,7 @@ from dgraph.engine.members import find_members, topology_of
 from dgraph.engine.spec import Member
 from dgraph.errors import OptionError, OptionTypeError, TopologyError, TopologyWarning
 from dgraph.events import Note, notify
+from dgraph.plurals import counted
 from dgraph.topology import Reading, Topology
 from dgraph.topology.host import names_of
 from dgraph.topology.lay import Laid, MismatchError, lay
@@ -146,7 +147,8 @@ def settle(
     """
     tree = _settle(members, topology, file, nodes)
     if tree.source not in (*_PLAIN, _RANKS):
-        notify(Note(f"topology: {tree.source}; {tree.slots} slots, {tree.height + 1} levels"))
+        levels = counted(tree.height + 1, "level")
+        notify(Note(f"topology: {tree.source}; {counted(tree.slots, 'slot')}, {levels}"))
     return tree
 
 
@@ -211,7 +213,7 @@ def _fit(members: Sequence[Member], tree: Topology, word: str) -> Topology:
             return _lay(members, reading, f"{word} {source}")
     if tree.slots != slots:
         raise MismatchError(
-            f"topology has {tree.slots} slots, the graph {slots}: pass slots= or "
+            f"topology has {counted(tree.slots, 'slot')}, the graph {slots}: pass slots= or "
             "virtual_slots=, or a topology of as many"
         )
     return replace(tree, source=f"{word} {source}")

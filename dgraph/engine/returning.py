@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Mapping
 from time import time
 from typing import Any
 
+from dgraph.plurals import counted
+
 __all__ = ["RESTART", "changes_lately", "describe_late", "late_workers", "still_lost"]
 
 #: Seconds that a nanny gets to start a lost worker again; it takes 2 to 4 on a busy laptop.
@@ -119,7 +121,8 @@ not back; wait for it (client.wait_for_workers) and call again to use all'
     """
     one = len(late) == 1
     return (
-        f"only {threads} threads take part: of {', '.join(late)} the "
+        f"only {counted(threads, 'thread')} take{'s' * (threads == 1)} part: of "
+        f"{', '.join(late)} the "
         f"{'worker was lost or is' if one else 'workers were lost or are'} paused, and "
         f"{'is' if one else 'are'} not back; wait for {'it' if one else 'them'} "
         "(client.wait_for_workers) and call again to use all"

@@ -23,6 +23,7 @@ import pandas as pd
 from dask.utils import format_bytes
 
 from dgraph.graph500.validate import Validation
+from dgraph.plurals import counted
 
 __all__ = ["Report", "Search", "Statistics"]
 
@@ -266,7 +267,8 @@ class Report:
     def _title(self) -> str:
         return (
             f"Graph500, scale {self.scale}, edge factor {self.edgefactor}: "
-            f"{self.num_vertices:,} vertices, {self.num_edges:,} edges on {self.slots} slots; "
+            f"{counted(self.num_vertices, 'vertex')}, {counted(self.num_edges, 'edge')} on "
+            f"{counted(self.slots, 'slot')}; "
             f"construction {self.construction_seconds:.4g} s, "
             f"peak memory {format_bytes(self.peak_memory)}"
         )

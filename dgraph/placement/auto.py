@@ -51,6 +51,7 @@ from dgraph.placement.draft import Draft
 from dgraph.placement.hierarchy import Hierarchy
 from dgraph.placement.loads import Sizes, add_costs, loads_of
 from dgraph.placement.whole import Links, links_of
+from dgraph.plurals import counted
 from dgraph.shard import Shard
 from dgraph.topology import CostModel, Topology
 
@@ -171,7 +172,7 @@ class Auto:
 
     @property
     def _about(self) -> str:
-        return f"in {self.runs:g} runs of the benchmark set links would cost"
+        return f"in {counted(self.runs, 'run')} of the benchmark set links would cost"
 
     def _too_little(self, dealt: float) -> str:
         return f"degree: {self._about} {dealt:.2g} s at most"
