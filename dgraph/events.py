@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Literal, TextIO, TypeVar
 
+from dgraph.plurals import counted
+
 __all__ = [
     "Event",
     "History",
@@ -172,7 +174,10 @@ class Log:
                     sys.stderr.write(f"dgraph: {text}\n")
             case RunEnded(error=None):
                 logger.info(
-                    "%s: %d supersteps in %.4f s", event.run, event.supersteps, event.seconds
+                    "%s: %s in %.4f s",
+                    event.run,
+                    counted(event.supersteps, "superstep"),
+                    event.seconds,
                 )
             case RunEnded():
                 logger.info("%s failed: %s", event.run, event.error)

@@ -58,7 +58,7 @@ def test_log(caplog: pytest.LogCaptureFixture) -> None:
         notify(RunEnded("bfs-2", "bfs", 3, 0.1, error="worker lost"))
     assert [some.message for some in caplog.records if some.name == "dgraph"] == [
         "a cluster was started",
-        "bfs-1: 1 supersteps in 0.0000 s",
+        "bfs-1: 1 superstep in 0.0000 s",
         "bfs-2 failed: worker lost",
     ]
 

@@ -131,7 +131,7 @@ def test_standard_output_holds_the_lines_and_nothing_else(tmp_path: Path) -> Non
         f"5 {2**63 - 1}",
         f"7 {2**63 - 1}",
     ]
-    assert "4 vertices, 1 edges" in done.stderr
+    assert "4 vertices, 1 edge;" in done.stderr
 
 
 def test_infinite_distances_and_other_options(

@@ -45,7 +45,7 @@ def test_a_graph_waits_for_workers_that_were_just_lost(
         for nanny in nannies(client):
             monkeypatch.setattr(nanny, "instantiate", fail)
         kill_one(client)
-        with pytest.warns(ClusterWarning, match="only 1 threads take part: of tcp:"):
+        with pytest.warns(ClusterWarning, match="only 1 thread takes part: of tcp:"):
             assert slots(client) == 1
 
 

@@ -133,6 +133,7 @@ async def ids_of(ctx: Context, numbering: Numbering, order: int, dtype: str) -> 
 def raise_undeclared(vertex: Any) -> NoReturn:
     """Say that an edge names a vertex that was not declared."""
     raise EdgeValueError(
-        f"expected edges between the vertices given in vertices=, got an edge at {vertex!r}, "
-        "which is not among them; add it there or drop the edge"
+        "expected edges between the vertices that vertices= declares, or the file or matrix "
+        f"itself, got an edge at {vertex!r}, which is not among them; declare it, or drop the "
+        "edge"
     )

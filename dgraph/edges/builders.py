@@ -137,7 +137,7 @@ class FloatBuilder:
         if word is None or word.lower() in MISSING:
             return None
         try:
-            return float(word)
+            return float(word.replace("_", "?"))  # Python reads 1_000 as a number, files do not
         except ValueError:
             raise EdgeValueError(
                 f"{scanner.place_of(row, 2)} has {word!r} as its weight, expected a number: "

@@ -51,6 +51,9 @@ CODECS: Mapping[str, Callable[[bytes], bytes]] = {
     "xz": lzma.decompress,
 }
 
+# What they raise where bytes are missing or wrong.
+_DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
+
 _PIECE = 1 << 16  # bytes read at once in search of a line's end
 
 
@@ -98,7 +101,7 @@ class File:
             return data
         try:
             return CODECS[self.codec](data)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error, pa.ArrowException) as error:
+        except (*_DAMAGED, pa.ArrowException) as error:
             raise EdgeValueError(
                 f"{self.path} is no complete {self.codec} file ({error}): write it again"
             ) from error

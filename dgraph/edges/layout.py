@@ -100,7 +100,7 @@ def find_layout(
         That of another file of the same data: a first line like its header is a header here.
     """
     if file.format == "gr":
-        return _dimacs([line for line, _ in _first_lines(file, b"c")[1]])
+        return _dimacs([line for line, _ in _first_lines(file, b"c")[1]], file.path)
     head, lines = _first_lines(file, b"#%")
     if file.format == "mtx" and head.lower().startswith(b"%%matrixmarket"):
         return _matrix_market(*read_matrix_market(head, file.path))
@@ -249,6 +249,8 @@ def _named_columns(
         for column, usual in zip(columns, default, strict=False)
     ]
     source, target, weight = [*found, -1][:3]
+    if source == target:
+        raise OptionError(f"source and target are both {columns[0]!r}, expected two columns")
     return source, target, weight
 
 
@@ -299,9 +301,8 @@ def _matrix_market(matrix: Matrix, begin: int) -> Layout:
     return Layout(begin, WHITESPACE, columns, (fields, fields), matrix=matrix)
 
 
-def _dimacs(lines: list[bytes]) -> Layout:
+def _dimacs(lines: list[bytes], name: str) -> Layout:
     """Lay out ``a source target weight``; lines that start with c or p are no arcs."""
     comments = (ord("c"), ord("p"))
-    return Layout(
-        0, WHITESPACE, (1, 2, 3), (4, 4), comments, matrix=read_dimacs(lines), empty=not lines
-    )
+    matrix = read_dimacs(lines, name)
+    return Layout(0, WHITESPACE, (1, 2, 3), (4, 4), comments, matrix=matrix, empty=not lines)

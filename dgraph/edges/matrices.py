@@ -7,17 +7,22 @@ so that no edge counts twice.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import contextlib
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from dgraph.edges.blocks import Block
 from dgraph.edges.files import File
 from dgraph.edges.survey import IdPlan
 from dgraph.edges.text import parse
-from dgraph.errors import EdgeTypeError, EdgeValueError
+from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError
 from dgraph.vertices.hash import hash_ints
 
 __all__ = [
@@ -102,7 +107,8 @@ def entries(matrix: Any, weighted: bool, half: bool) -> pd.DataFrame:
     Parameters
     ----------
     matrix : scipy sparse matrix or array, square
-        Entries that it stores twice are added up, as scipy does.
+        Entries that it stores twice are added up, as scipy does. The zeros with which BSR and
+        DIA fill up blocks and diagonals are no entries.
     weighted : bool
         Whether to give the values.
     half : bool
@@ -128,7 +134,10 @@ def entries(matrix: Any, weighted: bool, half: bool) -> pd.DataFrame:
 def _added_up(matrix: Any) -> Any:
     """Return a matrix that stores each entry once; the caller's stays as it is."""
     if matrix.format not in ("csr", "csc"):
-        return matrix.tocsr()  # adds up
+        rows = matrix.tocsr()  # adds up
+        if matrix.format == "bsr":
+            rows.eliminate_zeros()
+        return rows
     if matrix.has_canonical_format:
         return matrix
     copy = matrix.copy()
@@ -145,8 +154,8 @@ class Shape(NamedTuple):
 
 def shape_of_npz(file: File) -> Shape:
     """Return the number of vertices that a .npz file declares, and whether it has weights."""
-    with file.open() as stream, np.load(stream) as arrays:
-        if "shape" in arrays:
+    with _named(file), file.open() as stream, _loaded(stream) as arrays:
+        if "format" in arrays:
             return Shape(int(arrays["shape"][0]), True)
         wide = "edges" in arrays and arrays["edges"].shape[-1] == 3
         return Shape(None, wide or "weight" in arrays)
@@ -159,12 +168,35 @@ def read_npz(file: File, weighted: bool, half: bool) -> pd.DataFrame:
     """
     import scipy.sparse
 
-    with file.open() as stream:
-        with np.load(stream) as arrays:
-            if "shape" not in arrays:
+    with _named(file), file.open() as stream:
+        with _loaded(stream) as arrays:
+            if "format" not in arrays:
                 return _from_arrays(dict(arrays), weighted, file)
         stream.seek(0)
         return entries(scipy.sparse.load_npz(stream), weighted, half)
+
+
+@contextlib.contextmanager
+def _named(file: File) -> Iterator[None]:
+    """Tell which file is damaged; what the operating system says passes."""
+    try:
+        yield
+    except DgraphError:
+        raise
+    except (OSError, EOFError, ValueError, KeyError, BadZipFile, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise EdgeValueError(
+            f"{file.path} is no .npz file of numbers or strings: write it again, with "
+            "scipy.sparse.save_npz or numpy.savez"
+        ) from error
+
+
+def _loaded(stream: BinaryIO) -> NpzFile:
+    found = np.load(stream)
+    if not isinstance(found, NpzFile):
+        raise ValueError("it holds one array without a name")
+    return found
 
 
 def _from_arrays(arrays: dict[str, NDArray[Any]], weighted: bool, file: File) -> pd.DataFrame:
@@ -176,4 +208,11 @@ def _from_arrays(arrays: dict[str, NDArray[Any]], weighted: bool, file: File) ->
             "or edges, or a sparse matrix of scipy: save it with one of these"
         )
     names = ["source", "target"] + ["weight"] * (weighted and "weight" in arrays)
+    shapes = [arrays[name].shape for name in names]
+    if len(set(shapes)) > 1 or len(shapes[0]) != 1:
+        told = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
+        raise EdgeValueError(
+            f"{file.path} holds arrays of the shapes {told}, expected one number or string of "
+            "each for every edge"
+        )
     return pd.DataFrame({name: arrays[name] for name in names}, copy=False)

@@ -26,6 +26,7 @@ __all__ = ["Header", "read_header", "read_metis"]
 Numbers = NDArray[np.int64]
 
 _HEAD = 1 << 16
+_DIGITS = 18  # of a number; more might not fit int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,14 @@ def read_header(file: File) -> Header:
     """Read the first line of a METIS file."""
     for line in file.head(_HEAD).splitlines():
         if line.strip() and not line.startswith(b"%"):
-            return _header(line.decode("latin-1").split(), file)
+            header = _header(line.decode("latin-1").split(), file)
+            _check_length(header, file)
+            return header
     raise EdgeValueError(f"{file.path} is empty, expected a line with vertices and edges")
 
 
 def _header(words: list[str], file: File) -> Header:
-    if not 2 <= len(words) <= 4 or not all(word.isdigit() for word in words):
+    if not 2 <= len(words) <= 4 or not all(word.isdecimal() for word in words):
         raise EdgeValueError(
             f"{file.path} begins with {' '.join(words)!r}, expected vertices, edges and "
             "perhaps a format: is it a METIS file?"
@@ -67,6 +70,18 @@ def _header(words: list[str], file: File) -> Header:
     return Header(
         int(vertices), int(edges), sizes, weighted, int(constraints) if weights else 0
     )
+
+
+def _check_length(header: Header, file: File) -> None:
+    """Raise if there are fewer bytes than lines; of as many vertices nobody makes arrays."""
+    size = file.size() or 0
+    if header.vertices > size and (file.codec or not size):
+        size = len(file.read())
+    if header.vertices > size:
+        raise EdgeValueError(
+            f"{file.path} is too short for {header.vertices} vertices, expected one line for "
+            "each: is it cut off?"
+        )
 
 
 def read_metis(file: File, weighted: bool, half: bool) -> pd.DataFrame:
@@ -89,7 +104,8 @@ def read_metis(file: File, weighted: bool, half: bool) -> pd.DataFrame:
         line = bytes(buffer[:wrong]).count(b"\n") + 1
         raise EdgeValueError(
             f"line {line} of {file.path} is no list of neighbours, expected "
-            f"{header.vertices} lines of non-negative integers after the first: repair it"
+            f"{header.vertices} lines of non-negative integers of at most "
+            f"{_DIGITS} digits after the first: repair it"
         )
     ends[lines:] = found
     frame = _arcs(header, numbers[:found], ends, file)
@@ -169,10 +185,12 @@ def _read_numbers(
         while at < len(buffer) and buffer[at] != 10:
             byte = buffer[at]
             if 48 <= byte <= 57:
-                value = np.int64(0)
+                value, start = np.int64(0), at
                 while at < len(buffer) and 48 <= buffer[at] <= 57:
                     value = value * 10 + (np.int64(buffer[at]) - 48)
                     at += 1
+                if at - start > _DIGITS:
+                    return line, found, start
                 numbers[found] = value
                 found += 1
             elif byte == 32 or byte == 9 or byte == 13:

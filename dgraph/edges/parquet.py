@@ -26,6 +26,9 @@ __all__ = ["guarded", "open_parquet"]
 
 _PART = "32MiB"  # of row groups; 2 M edges
 
+#: Integers of which some are missing stay integers, and do not become floats.
+_EXACT = {"integer_object_nulls": True}
+
 
 def open_parquet(
     files: Sequence[File],
@@ -49,6 +52,8 @@ def open_parquet(
             "3 names or positions"
         )
     names = [_name(column, list(frame.columns)) for column in columns]
+    if names[0] == names[1]:
+        raise OptionError(f"source and target are both {names[0]!r}, expected two columns")
     selected: dd.DataFrame = frame[names].rename(columns=dict(zip(names, _ROLES, strict=False)))
     return selected
 
@@ -62,6 +67,7 @@ def _read_parts(
             storage_options=dict(storage_options or {}) or None,
             split_row_groups="adaptive",
             blocksize=_PART,
+            arrow_to_pandas=_EXACT,
         )
     except (pa.ArrowException, OSError) as error:
         failure = error
@@ -103,13 +109,28 @@ def guarded(part: Delayed, files: Sequence[File]) -> Delayed:
 def _computed(graph: dict[Any, Any], key: Any, files: Sequence[File]) -> pd.DataFrame:
     try:
         frame: pd.DataFrame = get_sync(graph, key)
-    except (pa.ArrowException, OSError):
-        for file in files:  # which of them is it?
-            with _named(file), file.open() as stream:
-                for _ in pq.ParquetFile(stream).iter_batches():
-                    pass
+    except (pa.ArrowException, OSError, KeyError):
+        _blame(files)
         raise
     return frame
+
+
+def _blame(files: Sequence[File]) -> None:
+    """Raise if a file is damaged, or lacks a column of the first one; says which."""
+    expected: list[str] = []
+    for file in files:
+        with _named(file), file.open() as stream:
+            table = pq.ParquetFile(stream)
+            for _ in table.iter_batches():
+                pass
+        names = table.schema_arrow.names
+        expected = expected or names
+        lacking = [name for name in expected if name not in names]
+        if lacking:
+            raise EdgeValueError(
+                f"{file.path} has no column {lacking[0]!r}, but {files[0].path} has one: read "
+                "them one by one and join them with dask.dataframe.concat"
+            )
 
 
 _ROLES = ("source", "target", "weight")
@@ -129,5 +150,5 @@ def _name(column: int | str, names: list[str]) -> str:
 def _read_whole(file: File) -> pd.DataFrame:
     data = file.read()
     with _named(file):
-        frame: pd.DataFrame = pq.read_table(pa.BufferReader(data)).to_pandas()
+        frame: pd.DataFrame = pq.read_table(pa.BufferReader(data)).to_pandas(**_EXACT)
     return frame

@@ -73,12 +73,12 @@ def _matrix(banner: list[str], sizes: list[str], name: str) -> Matrix:
             f"{name} holds {field} {symmetry} entries, expected one of "
             f"{', '.join(_FIELDS)}: complex numbers cannot be weights"
         )
-    try:
-        rows, columns, entries = map(int, sizes)
-    except ValueError:
+    if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
         raise EdgeValueError(
-            f"{name}: expected rows, columns and entries, got {' '.join(sizes)!r}"
-        ) from None
+            f"{name}: expected the numbers of rows, columns and entries, got "
+            f"{' '.join(sizes)!r}"
+        )
+    rows, columns, entries = map(int, sizes)
     if rows != columns:
         raise EdgeValueError(
             f"{name} holds a matrix of {rows} x {columns}, expected a square one: its rows "
@@ -87,14 +87,19 @@ def _matrix(banner: list[str], sizes: list[str], name: str) -> Matrix:
     return Matrix(rows, entries, field, symmetry)
 
 
-def read_dimacs(lines: list[bytes]) -> Matrix | None:
-    r"""Return what the line ``p sp vertices arcs`` says, None if there is none.
+def read_dimacs(lines: list[bytes], name: str) -> Matrix | None:
+    r"""Return what the line ``p sp vertices arcs`` of the file says, None if there is none.
 
-    >>> read_dimacs([b"c a comment\n", b"p sp 14 256\n"])
+    >>> read_dimacs([b"c a comment\n", b"p sp 14 256\n"], "roads.gr")
     Matrix(size=14, entries=256, field='real', symmetry='general')
     """
     for line in lines:
         words = line.split()
         if words[0] == b"p" and len(words) == 4:
+            if not all(word.isdigit() for word in words[2:]):
+                raise EdgeValueError(
+                    f"{name}: expected the numbers of vertices and arcs, got "
+                    f"{line.decode('latin-1').strip()!r}"
+                )
             return Matrix(int(words[2]), int(words[3]), "real", "general")
     return None

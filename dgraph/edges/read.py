@@ -48,7 +48,8 @@ def read_edges(
     dtype : dtype or dict, optional
         Of both id columns, or of "source", "target" and "weight"; else ids are integers if
         every id of both columns is written as Python writes one ("007" is a string), which
-        takes a pass over the text before this function returns.
+        takes a pass over the text before this function returns. A value that is not what the
+        dtype holds is an error, also in a parquet file.
     storage_options : dict, optional
         For fsspec.
 
@@ -57,9 +58,10 @@ def read_edges(
     dask DataFrame
         Columns source, target[, weight: float64]; a parquet file keeps its own unless `columns`
         selects. Ids are int64 or uint64, Int64 or UInt64 if some are missing (empty fields), or
-        strings. Of a symmetric matrix, and of a METIS file, each edge is given at both ends; of
-        adjacency lists as they stand. `from_edges`, given the path, also learns what files say
-        of vertices without edges, and properties of the direction.
+        strings; integers of parquet are objects in a partition where some are missing. Of a
+        symmetric matrix, and of a METIS file, each edge is given at both ends; of adjacency
+        lists as they stand. `from_edges`, given the path, also learns what files say of
+        vertices without edges, and properties of the direction.
 
     Raises
     ------

@@ -13,12 +13,13 @@ from dask.delayed import delayed
 
 from dgraph.edges import adjacency, ldbc
 from dgraph.edges.blocks import Block
-from dgraph.edges.dtypes import wanted_dtypes
+from dgraph.edges.dtypes import as_dtype, wanted_dtypes
 from dgraph.edges.files import File, Path, find_files
 from dgraph.edges.layout import Columns, Layout, check_names, find_layout
 from dgraph.edges.matrices import parse_matrix, read_npz, shape_of_npz, symmetry_of
 from dgraph.edges.metis import read_header, read_metis
 from dgraph.edges.parquet import open_parquet
+from dgraph.edges.roles import find_columns
 from dgraph.edges.run import attempt, run_all
 from dgraph.edges.survey import IdPlan, describe
 from dgraph.edges.text import TextFile, TextReader, empty, plan_of, survey_all
@@ -148,10 +149,45 @@ def open_edges(
         source = _open_metis(files, half, weighted)
     else:
         source = _open_npz(files, half, weighted)
-    known = {name: dtype for name, dtype in wanted.items() if name in source.frame.columns}
-    if not known:
+    return _as_wanted(source, wanted, names)
+
+
+def _as_wanted(source: EdgeSource, wanted: Mapping[str, str], names: Columns) -> EdgeSource:
+    """Let a source whose columns have dtypes of their own have those that are wanted."""
+    frame = source.frame
+    dtypes = _by_column(list(frame.columns), wanted, names)
+    if not dtypes:
         return source
-    return replace(source, frame=source.frame.astype(known), readers=())
+    if source.readers:
+        readers = [partial(_read_as, reader, dtypes) for reader in source.readers]
+        meta = _read_as(lambda: frame._meta, dtypes)
+        return replace(source, frame=_frame(readers, meta), readers=readers)
+    cast = {name: _cast(frame[name], dtype) for name, dtype in dtypes.items()}
+    return replace(source, frame=frame.assign(**cast))
+
+
+def _by_column(columns: list[Any], wanted: Mapping[str, str], names: Columns) -> dict[Any, str]:
+    """Return which of the columns shall have which dtype."""
+    source, target, weight = [*names, None][:3]
+    known: dict[Any, str] = {}
+    if wanted.keys() & {"source", "target"}:
+        ends = find_columns(columns, source or "source", target or "target", None)
+        for role, at in zip(("source", "target"), ends, strict=True):
+            known |= {columns[at]: wanted[role]} if role in wanted else {}
+    if "weight" in wanted and (weight or "weight") in columns:
+        known[weight or "weight"] = wanted["weight"]
+    return known
+
+
+def _cast(column: Any, dtype: str) -> Any:
+    """Return a column of a Dask DataFrame in a dtype; others need not be read for it."""
+    meta = as_dtype(column._meta, dtype)
+    return column.map_partitions(as_dtype, dtype, meta=meta, enforce_metadata=False)
+
+
+def _read_as(reader: Callable[[], Any], dtypes: Mapping[str, str]) -> Any:
+    frame = reader()
+    return frame.assign(**{name: as_dtype(frame[name], dtypes[name]) for name in dtypes})
 
 
 def _family(files: Sequence[File]) -> str:

@@ -1,0 +1,173 @@
+"""Files that cannot be read as they are: one sentence that says why, and no value changed."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse
+from distributed import Client
+
+import dgraph as dg
+from dgraph.edges.read import read_edges
+from dgraph.errors import EdgeValueError, OptionError
+from tests.text_files import listed, write
+
+MATRIX = "%%MatrixMarket matrix coordinate pattern general\n"
+
+
+def parquet(path: Path, **columns: Any) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def packed(**arrays: Any) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, allow_pickle=True, **arrays)
+    return stream.getvalue()
+
+
+def alone(array: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("cut.csv.bz2", bz2.compress(b"1,2\n" * 99)[:-9], "no complete bz2 file"),
+        (
+            "cut.csv.bz2",
+            bz2.compress(b"1,2\n") + bz2.compress(b"2,3\n")[:-9],
+            "no complete bz2",
+        ),
+        ("cut.csv.xz", lzma.compress(b"1,2\n" * 99)[:-9], "no complete xz file"),
+        ("weight.csv", "1,2,1\n2,3,1_000\n", "line 2 .*'1_000' as its weight"),
+        ("wraps.graph", f"3 2\n{2**64 + 2} 3\n1\n1\n", "line 2 .* at most 18 digits"),
+        ("square.graph", "3 ²\n2 3\n1\n1\n".encode("latin-1"), "begins with '3 ²'"),
+        ("long.graph", f"{10**30} 1\n2\n1\n", "too short for 10+ vertices"),
+        ("long.graph.bz2", bz2.compress(f"{10**13} 1\n2\n1\n".encode()), "too short for 10+ v"),
+        ("words.gr", "p sp x 2\na 1 2 5\n", "vertices and arcs, got 'p sp x 2'"),
+        ("negative.mtx", MATRIX + "-3 -3 0\n", "columns and entries, got '-3 -3 0'"),
+        ("short.mtx", MATRIX + "3 3\n", "columns and entries, got '3 3'"),
+        ("none.npz", b"hello", "none.npz is no .npz file"),
+        ("nothing.npz", b"", "nothing.npz is no .npz file"),
+        ("cut.npz", packed(source=[1], target=[2])[:-30], "cut.npz is no .npz file"),
+        ("one.npz", alone([1, 2]), "one.npz is no .npz file"),
+        ("pickled.npz", packed(source=np.array([{}]), target=[2]), "pickled.npz is no .npz f"),
+        ("uneven.npz", packed(source=[1, 2], target=[3]), r"source \(2,\), target \(1,\)"),
+        ("flat.npz", packed(source=[[1, 2]], target=[[3, 4]]), r"source \(1, 2\), target"),
+    ],
+)
+@pytest.mark.usefixtures("in_this_process")
+def test_what_is_wrong_with_a_file_is_one_sentence(
+    tmp_path: Path, name: str, content: str | bytes, says: str
+) -> None:
+    path = write(tmp_path / name, content)
+    with pytest.raises(EdgeValueError, match=says):
+        read_edges(path).compute()
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_an_array_of_ones_own_may_be_called_shape(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.npz", packed(source=[1], target=[2], shape=[7]))
+    assert listed(path) == [(1, 2)]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_one_column_is_not_both_ends(tmp_path: Path) -> None:
+    text = write(tmp_path / "a.csv", "u,v\n1,2\n")
+    table = parquet(tmp_path / "a.parquet", u=[1], v=[2])
+    choices: list[list[Any]] = [[0, 0], ["v", "v"], ["u", 0]]
+    for path in (text, table):
+        for columns in choices:
+            with pytest.raises(OptionError, match="source and target are both"):
+                read_edges(path, columns=columns)
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize(
+    ("values", "dtype", "read"),
+    [
+        ([1, 300], "int16", [1, 300]),
+        ([1, 300], "int8", None),
+        ([-1], "uint64", None),
+        (pa.array([2**64 - 1], pa.uint64()), "int64", None),
+        (pa.array([2**64 - 1], pa.uint64()), "str", ["18446744073709551615"]),
+        ([1, None, 2**60 + 1], "Int64", [1, None, 2**60 + 1]),
+        ([1, None], "int64", None),
+        ([2.0, 5.0], "int64", [2, 5]),
+        ([2.5], "int64", None),
+        (["7", "8"], "int64", [7, 8]),
+        (["7", "x"], "int64", None),
+        (pa.array(["7", "7"]).dictionary_encode(), "uint8", [7, 7]),
+    ],
+)
+def test_no_dtype_changes_an_id(
+    tmp_path: Path, values: Any, dtype: str, read: list[Any] | None
+) -> None:
+    ends: dict[str, Any] = {"u": values, "v": values}
+    frame = read_edges(parquet(tmp_path / "a.parquet", **ends), dtype=dtype)
+    if read is None:
+        with pytest.raises(EdgeValueError, match=f"column '[uv]' .* is no {dtype}: .*dtype="):
+            frame.compute()
+    else:
+        assert frame.columns.to_list() == ["u", "v"]
+        found = frame.compute()
+        assert found["u"].dtype == dtype == str(frame["u"].dtype)
+        assert found["v"].astype(object).where(found["v"].notna(), None).to_list() == read
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_dtypes_of_weights_and_of_other_formats(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", source=[1], target=[2], weight=["0.5"])
+    found = read_edges(path, dtype={"target": "str", "weight": "float32"}).compute()
+    assert found.dtypes.astype(str).to_list() == ["int64", "str", "float32"]
+    assert found.values.tolist() == [[1, "2", 0.5]]
+    wide = write(tmp_path / "a.npz", packed(source=[300], target=[2]))
+    assert listed(wide, dtype="uint16") == [(300, 2)]
+    with pytest.raises(EdgeValueError, match="column 'source' of dtype int64 is no int8"):
+        read_edges(wide, dtype="int8").compute()
+
+
+def test_integers_of_which_some_are_missing_do_not_become_floats(
+    embedded: Client, tmp_path: Path
+) -> None:
+    parquet(tmp_path / "a.parquet", source=[1, 2], target=[2, 3])
+    ids = pa.array([2**64 - 1, None], pa.uint64())
+    parquet(tmp_path / "b.parquet", source=ids, target=pa.array([2**53 + 1, 7], pa.uint64()))
+    with pytest.raises(EdgeValueError, match=r"1 edge has a missing id .*'source'"):
+        dg.from_edges(tmp_path, client=embedded)
+    with dg.from_edges(tmp_path, nulls="drop", client=embedded) as g:
+        found = embedded.compute(g.edges()).result()
+    assert found.dtypes.to_list() == [np.uint64, np.uint64]
+    expected = [(1, 2), (2, 3), (2**53 + 1, 2**64 - 1)]
+    assert sorted(found.itertuples(index=False, name=None)) == expected
+
+
+def test_a_file_without_a_column_of_the_others_is_named(
+    embedded: Client, tmp_path: Path
+) -> None:
+    parquet(tmp_path / "a.parquet", source=[1], target=[2], when=[3])
+    parquet(tmp_path / "b.parquet", source=[1], to=[2], when=[3])
+    with pytest.raises(EdgeValueError, match=r"b.parquet has no column 'target', but .*a.parq"):
+        dg.from_edges(tmp_path, client=embedded)
+
+
+def test_zeros_that_fill_up_blocks_are_no_edges(embedded: Client) -> None:
+    dense = np.array([[0, 1, 0, 0], [2, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 3]])
+    expected = [(0, 1, 1.0), (1, 0, 2.0), (3, 3, 3.0)]
+    forms = [scipy.sparse.bsr_array(dense, blocksize=(2, 2)), scipy.sparse.dia_array(dense)]
+    for matrix in forms:
+        with dg.from_edges(matrix, weight=True, directed=True, client=embedded) as g:
+            found: pd.DataFrame = embedded.compute(g.edges()).result()
+        assert sorted(found.itertuples(index=False, name=None)) == expected
