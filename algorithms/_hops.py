@@ -16,7 +16,7 @@ from dgraph.algorithms._sparse import broadcast_some
 from dgraph.algorithms._together import Done, Everything, act_for_all, take_of, tell_of
 from dgraph.engine.context import Context
 from dgraph.exchange.hub import TINY
-from dgraph.kernels import kernel
+from dgraph.kernels import copy_into, kernel
 from dgraph.shard import Shard
 
 __all__ = ["Tight", "ancestors", "fewest_hops", "link"]
@@ -300,7 +300,7 @@ def walk(told, level, w):  # type: ignore[no-untyped-def]
             elif hops[v] == level and rank[u] < rank[parent[v]]:
                 parent[v] = u
             edge = further[edge]
-    frontier[:count] = np.sort(found[:count])
+    copy_into(frontier, np.sort(found[:count]))
     w.length[0] = count
 
 

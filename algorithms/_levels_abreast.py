@@ -23,7 +23,6 @@ from dgraph.algorithms._abreast import (
 from dgraph.algorithms._addresses import array_at, array_of
 from dgraph.algorithms._search import (
     begin_up,
-    bottom_up,
     forget,
     leave_out,
     look_up,
@@ -34,7 +33,7 @@ from dgraph.algorithms._search import (
 )
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.meeting import clock, next_number, set_number
-from dgraph.kernels import kernel
+from dgraph.kernels import copy_into, kernel
 from dgraph.shard.rows import Rows
 
 __all__ = [
@@ -275,10 +274,10 @@ def _push_together(rules, now, team):  # type: ignore[no-untyped-def]
             if now[EDGES] * rules.alpha > now[UNEXPLORED]:
                 break
             _push_for_all(rules, now, team)
-        far[:] = now
+        copy_into(far, now)
     if not meet_team(team):
         return False
-    now[:] = far
+    copy_into(now, far)
     return True
 
 
@@ -312,13 +311,10 @@ def _look_up(s, way, now, team):  # type: ignore[no-untyped-def]
     """Do a level bottom-up."""
     now[DEPTH] += 1
     started = clock()
-    front, following = _fronts(s, way, now)
-    if team.shown[team.slot, 1, TOGETHER]:
-        begin_up(front, s)
-        set_number(team.cursors, LINE * team.slot, 0)
-        mine = _look_up_pieces(s.queue, now, team)
-    else:
-        mine, _ = bottom_up(front, following, now[DEPTH], s, way.into, way.first)
+    front, _ = _fronts(s, way, now)
+    begin_up(front, s)
+    set_number(team.cursors, LINE * team.slot, 0)
+    mine = _look_up_pieces(s.queue, now, team)
     vote = team.votes[now[TURN] & 1, team.slot]
     vote[MINE], vote[MORE], vote[PUSHED] = mine, 1, 0
     now[IS_SPARE] ^= 1
@@ -333,7 +329,7 @@ def _fronts(s, way, now):  # type: ignore[no-untyped-def]
 
 @kernel(no_cpython_wrapper=True)
 def _look_up_pieces(queue, now, team):  # type: ignore[no-untyped-def]
-    """Do what the slot has to do, and then what others have not begun."""
+    """Do what the slot has to do, and then what others of its process have not begun."""
     slots, found = team.shown.shape[0], 0
     for turn in range(slots):
         owner = (team.slot + turn) % slots

@@ -30,7 +30,14 @@ import numba
 import numba.core.caching
 from numpy.typing import NDArray
 
-__all__ = ["count_below", "count_up_to", "ensure_kernel_cache", "kernel", "unsigned"]
+__all__ = [
+    "copy_into",
+    "count_below",
+    "count_up_to",
+    "ensure_kernel_cache",
+    "kernel",
+    "unsigned",
+]
 
 
 @overload
@@ -177,3 +184,20 @@ def count_up_to(ascending, value):  # type: ignore[no-untyped-def]
         else:
             high = middle
     return low
+
+
+@kernel
+def copy_into(target, source):  # type: ignore[no-untyped-def]
+    """Copy an array to the beginning of one that is as long or longer.
+
+    This is ``target[:source.size] = source``, to compile which takes Numba three seconds for
+    the text of an error: a fifth of what the first search took.
+
+    >>> import numpy as np
+    >>> room = np.zeros(3)
+    >>> copy_into(room, np.array([1, 2]))
+    >>> room
+    array([1., 2., 0.])
+    """
+    for i in range(source.size):
+        target[i] = source[i]

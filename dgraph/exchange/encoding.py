@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.kernels import kernel
+from dgraph.kernels import copy_into, kernel
 from dgraph.shard.bits import lowest
 
 __all__ = ["choose", "decode_parts", "encode_parts"]
@@ -114,7 +114,7 @@ def decode_parts(counts, lengths, offsets, bitmaps):  # type: ignore[no-untyped-
     for part in range(counts.size):
         count, length = counts[part], lengths[part]
         if length == OFFSETS:
-            ids[at : at + count] = offsets[listed : listed + count]
+            copy_into(ids[at:], offsets[listed : listed + count])
             listed += count
             at += count
         elif count == length:

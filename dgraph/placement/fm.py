@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.kernels import kernel
+from dgraph.kernels import copy_into, kernel
 from dgraph.placement.heap import pop, push
 
 __all__ = ["contract", "grow", "improve", "match", "try_sides"]
@@ -211,7 +211,7 @@ def try_sides(rows, starts, goal, slack, passes, patience):  # type: ignore[no-u
             or over < least_over
             or (over == least_over and (cut < least or (cut == least and off < least_off)))
         ):
-            best[:] = side
+            copy_into(best, side)
             least, least_off, least_over = cut, off, over
     return best
 
