@@ -16,9 +16,10 @@ from numba import njit
 
 from benchmarks.edges import read, symmetric
 from benchmarks.graphs import EdgeFiles
+from benchmarks.row import Row, amount
 from benchmarks.timing import timed
 
-__all__ = ["Limits", "measure"]
+__all__ = ["Limits", "measure", "measure_triad", "say_least"]
 
 #: Elements of an array of the triad: 256 MiB each, beyond every cache.
 LARGE = 1 << 25
@@ -45,15 +46,11 @@ class Limits:
 
 def measure(files: EdgeFiles, threads: int, size: int = LARGE, repeat: int = 5) -> Limits:
     """Measure on so many threads; every figure is a median of `repeat` runs."""
-    size = min(size, max(1 << 16, 64 * files.edges))
-    a, b, c = (np.full(size, float(value)) for value in range(3))
-    parts = np.linspace(0, size, threads + 1).astype(np.int64)
-    triad = _median(threads, repeat, lambda i: _triad(a, b, c, parts[i], parts[i + 1]))
+    triad = measure_triad(files, threads, size, repeat)
+    size = _size(files, size)
+    values, parts = np.ones(size), np.linspace(0, size // 4, threads + 1).astype(np.int64)
     index = np.random.default_rng(1).integers(0, size, size // 4).astype(np.int32)
-    parts_of_index = parts // 4
-    random = _median(
-        threads, repeat, lambda i: _gather(a, index, parts_of_index[i], parts_of_index[i + 1])
-    )
+    random = _median(threads, repeat, lambda i: _gather(values, index, parts[i], parts[i + 1]))
     rows = heaviest_first(symmetric(*read(files.parquet), files.vertices))
     cuts = np.searchsorted(rows.indptr, np.linspace(0, rows.nnz, threads + 1))
     portions, sums = np.ones(files.vertices), np.zeros(files.vertices)
@@ -62,7 +59,43 @@ def measure(files: EdgeFiles, threads: int, size: int = LARGE, repeat: int = 5) 
         repeat,
         lambda i: _pull(rows.indptr, rows.indices, portions, sums, cuts[i], cuts[i + 1]),
     )
-    return Limits(24 * size / triad, random / len(index), gather)
+    return Limits(triad, random / len(index), gather)
+
+
+def measure_triad(files: EdgeFiles, threads: int, size: int = LARGE, repeat: int = 5) -> float:
+    """Return the bytes per second of the triad alone; of less memory for a small graph."""
+    size = _size(files, size)
+    a, b, c = (np.full(size, float(value)) for value in range(3))
+    parts = np.linspace(0, size, threads + 1).astype(np.int64)
+    return (
+        24 * size / _median(threads, repeat, lambda i: _triad(a, b, c, parts[i], parts[i + 1]))
+    )
+
+
+def say_least(
+    bytes_per_vertex: int, what: str, files: EdgeFiles, row: Row, triad: float
+) -> None:
+    """Note beside a figure how long the memory takes that cannot be spared.
+
+    Parameters
+    ----------
+    bytes_per_vertex : int
+    what : str
+        What these bytes are.
+    files : EdgeFiles
+    row : Row
+    triad : float
+        Bytes per second.
+    """
+    least = bytes_per_vertex * files.vertices / triad
+    row.notes.append(
+        f"moves at least {bytes_per_vertex} bytes per vertex ({what}): {amount(least, 's')} at "
+        f"the {amount(triad, 'B/s')} of a triad, {least / row.ours:.0%} of the figure"
+    )
+
+
+def _size(files: EdgeFiles, size: int) -> int:
+    return min(size, max(1 << 16, 64 * files.edges))
 
 
 def heaviest_first(rows: Any) -> Any:

@@ -21,7 +21,7 @@ from benchmarks.bench import SLOTS
 from benchmarks.cases import CASES
 from benchmarks.contest import Contest
 from benchmarks.edges import read, read_weights, symmetric, write
-from benchmarks.machine import measure
+from benchmarks.machine import measure, measure_triad, say_least
 from benchmarks.rivals.gap import TRIALS, Gap
 from benchmarks.rivals.remote import LIBRARIES, Remote
 from benchmarks.row import Row, report
@@ -258,6 +258,14 @@ def test_sources_have_an_edge(tmp_path: Path) -> None:
 def test_limits_of_the_machine(edges: graphs.EdgeFiles) -> None:
     limits = measure(edges, 2, size=1 << 12, repeat=1)
     assert min(limits.triad, limits.random, limits.gather) > 0
+    assert measure_triad(edges, 2, size=1 << 12, repeat=1) > 0
+
+
+def test_what_is_left_to_the_limit_is_said(edges: graphs.EdgeFiles) -> None:
+    row = Row("bfs", "kernel", 4e-6 * edges.vertices, {})
+    say_least(12, "three numbers", edges, row, triad=6e6)
+    assert "12 bytes per vertex (three numbers)" in row.notes[0]
+    assert row.notes[0].endswith("50% of the figure")
 
 
 def test_contest_notes_a_wrong_answer() -> None:

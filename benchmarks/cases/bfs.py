@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.bench import Bench
+from benchmarks.bench import SLOTS, Bench
 from benchmarks.contest import Contest
+from benchmarks.machine import measure_triad, say_least
 from benchmarks.rivals.gap import TRIALS
 from benchmarks.row import Row
 
@@ -31,6 +32,8 @@ def run(bench: Bench) -> Iterator[Row]:
     what = f"{files.name}, median of {len(contest.items)} sources, "
     row = contest.row("bfs", f"{what}kernel", against="GAPBS", target=0.40)
     row.phases = ours.phases(files)
+    least = "distance and predecessor written, the first neighbour read"
+    say_least(12, least, files, row, measure_triad(files, SLOTS))
     yield row
     log = {name: values[TRIALS:] for name, values in ours.log.items()}  # without the warm-up
     for name, part, limit in (
