@@ -233,15 +233,18 @@ async def while_all_there(home: Home, waiting: Awaitable[T]) -> T:
         If one of them has left, whatever else was raised because of that.
     """
     task = asyncio.ensure_future(waiting)
+    error: BaseException | None = None
     try:
         while not (await asyncio.wait({task}, timeout=LOOK))[0]:
             await _check_workers(home)
             await tell_of_compilation(home.client, home.addresses[0])
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
             await _check_workers(home, error)
         return task.result()
     finally:
         task.cancel()
+        del task, error  # an error that this frame is part of would hold itself
 
 
 async def _check_workers(home: Home, error: BaseException | None = None) -> None:

@@ -167,6 +167,7 @@ async def ingest(
         # At once: the traceback of an error would hold them as long as somebody holds that.
         for chunk in chunks:
             chunk.release()
+        chunks.clear()
     times = {"inspect": seconds, "absorb": absorbed - began, "build": perf_counter() - absorbed}
     return _facts(edges, summary, policies, spec, home, built, times)
 
@@ -331,14 +332,31 @@ async def _absorb_all(
                     for number, part in numbered
                 )
             )
-    waiting = [asyncio.ensure_future(_done(chunk)) for chunk in chunks]
+    error = await _first_error(chunks)
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error  # which this frame is part of: it would hold itself
+
+
+async def _first_error(futures: Iterable[Future[Any]]) -> BaseException | None:
+    """Wait for futures until one fails; return what its task raised, None if none does.
+
+    Awaited, a future raises in frames that hold it, and it holds the error: together they would
+    keep all that the user's call has in hand until garbage is collected.
+    """
+    waiting = [asyncio.ensure_future(future.exception()) for future in futures]
     try:
         for done in asyncio.as_completed(waiting):
-            await done
+            error: BaseException | None = await done
+            if error is not None:
+                return error
     finally:  # after the first failure nobody asks for the others
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+    return None
 
 
 async def _absorb_here(
@@ -370,8 +388,3 @@ async def _settled(future: Future[Any]) -> None:
     """Wait until a future is done, well or not; `distributed.wait` asks the default client."""
     with suppress(Exception):
         await future
-
-
-async def _done(future: Future[Any]) -> None:
-    """Wait for a future, or raise what its task raised."""
-    await future

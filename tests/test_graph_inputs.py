@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import dask
 import dask.array as da
@@ -23,7 +25,7 @@ from scipy import sparse
 import dgraph as dg
 from dgraph.errors import EdgeTypeError
 from dgraph.topology import Topology
-from tests.clusters import held
+from tests.clusters import asynchronously, held
 
 TABLE = pd.DataFrame(
     {"source": [5, 5, 7, 9], "target": [7, 9, 9, 5], "weight": [1.0, 2.5, 0.0, 4.0], "extra": 1}
@@ -284,10 +286,31 @@ def test_a_partition_that_raises_ends_it_with_its_own_error(
 
 
 def wait_until_nothing_is_held(client: Client) -> None:
-    end = time.monotonic() + 10
-    while any(map(any, held(client).values())) and time.monotonic() < end:
+    for _ in range(500):  # turns, for time goes on where the process is stopped
+        if not any(map(any, held(client).values())):
+            return
         time.sleep(0.02)
-    assert not any(map(any, held(client).values())), held(client)
+    raise AssertionError(held(client))
+
+
+def test_an_error_does_not_hold_what_the_call_was_given() -> None:
+    async def work(client: Client) -> None:
+        edges, from_edges = TABLE.astype({"source": float}), cast(Any, dg.from_edges)
+        given = weakref.ref(edges)
+        with pytest.raises(EdgeTypeError):
+            await from_edges(edges, client=client)
+        del edges
+        for _ in range(500):
+            if given() is None:
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError(gc.get_referrers(given()))
+
+    gc.disable()
+    try:
+        asynchronously(work)
+    finally:
+        gc.enable()
 
 
 def test_isolated_vertices_are_vertices(embedded: Client) -> None:

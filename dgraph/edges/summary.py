@@ -96,7 +96,11 @@ def combine(
     both = [*receipts, *vertices]
     for receipt in both:
         if receipt.error is not None:
-            raise receipt.error
+            error, receipt.error = receipt.error, None  # or it would hold itself by this frame
+            try:
+                raise error
+            finally:
+                del error
     _check_kinds(both)
     if nulls == "error":
         remedy = 'fill them in, or pass nulls="drop" (--nulls drop)'
