@@ -228,7 +228,8 @@ def test_auto_takes_what_would_cost_least(client: Client) -> None:
         for other in graphs:
             with dg.from_edges(frame, placement=other, **options) as g:
                 costs[other] = g.placement.figures().cost
-        assert costs[name] <= min(costs["degree"], 1.06 * costs["hierarchy"])
+        # where "chunk" costs a little more, it needs no look at the edges
+        assert costs[name] <= min(costs["degree"], 1.15 * costs["hierarchy"])
 
 
 def test_auto_does_not_look_where_little_is_to_be_saved(client: Client) -> None:

@@ -30,6 +30,7 @@ from dgraph.build.routing import Groups, agree, gather_groups, groups_alone
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Dictionary, Shard, number_dtype
+from dgraph.shard.memory import give_back
 
 __all__ = ["draw_up"]
 
@@ -117,8 +118,14 @@ async def _on_all_slots(
     order: Array,
     vertices: int,
 ) -> _Draft:
-    """Make rows of the links that came to this slot, and agree on proxies."""
+    """Make rows of the links that came to this slot, and agree on proxies.
+
+    Takes the pieces away.
+    """
     offsets, targets, weights = _rows(pieces, len(order))
+    freed = sum(column.nbytes for piece in pieces for column in piece)
+    pieces.clear()  # what came is in rows now
+    give_back(freed)
     seen = NumberSet.empty(int(seats.starts[-1]))
     mark(seen, targets, 0)
     groups = gather_groups(ctx.slot, seen, seats)

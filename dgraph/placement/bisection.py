@@ -52,13 +52,15 @@ def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int3
 
 async def split_together(
     ctx: Context, quotient: Quotient | None, topology: Topology, eps: float
-) -> NDArray[np.int32]:
-    """Return the same on every slot, of a graph that slot 0 knows.
+) -> NDArray[np.int32] | None:
+    """Return the same on every slot, of a graph that slot 0 knows; None if it has none.
 
     Two slots, far from each other, try the first cut, and each goes on with a half.
     """
     judges = [0, ctx.slots // 2]
     rows = await _hand_over(ctx, quotient, judges)
+    if not ctx.vote[0]:
+        return None
     share = share_of(topology, eps)
     side = halving = told = None
     if rows is not None:  # nobody else needs to know where slots are cut
@@ -86,7 +88,7 @@ async def _hand_over(ctx: Context, quotient: Quotient | None, judges: list[int])
     if quotient is not None:
         for judge in judges:
             sent[judge] = quotient.rows
-    came = (await ctx.alltoall(sent))[0]
+    came = (await ctx.alltoall(sent, [quotient is not None]))[0]
     # kernels of what may be written are the only ones there are
     return None if came is None else tuple(np.require(some, None, "W") for some in came)
 

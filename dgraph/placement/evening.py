@@ -44,15 +44,17 @@ async def _shed(now: Refinement) -> bool:
     if not excess.any():
         return False
     own = now.slot_of[: shard.masters]
-    loss = np.zeros(shard.masters, np.int64)
-    _loss(now.links.rows, now.slot_of, now.unit, excess.any(axis=0), loss)
+    full = excess.any(axis=0)
+    near = np.flatnonzero((own >= 0) & full[own])
+    loss = np.zeros(near.size, np.int64)
+    _loss(now.links.rows, now.slot_of, now.unit, full, near, loss)
     here = np.bincount(own[own >= 0], minlength=ctx.slots)
     counts = np.stack([some[0] for some in await ctx.allgather(here)])
     before, total = counts[: ctx.slot].sum(axis=0), np.maximum(counts.sum(axis=0), 1)
     # this slot's part of the excess: the parts of all add up to it exactly
     parts = [-(-excess * (before + more) // total) for more in (0, here)]
     quota = parts[1] - parts[0]
-    _drop(own, np.lexsort([np.arange(loss.size), loss]), now.links.degree, quota)
+    _drop(own, near[np.argsort(loss, kind="stable")], now.links.degree, quota)
     await ctx.broadcast(shard, now.slot_of)
     return True
 
@@ -108,16 +110,15 @@ def water(have: Array, more: int) -> NDArray[np.int64]:
 
 
 @kernel
-def _loss(rows, slot_of, unit, full, loss):  # type: ignore[no-untyped-def]
-    """Find how much more each vertex of a full slot would cost elsewhere."""
+def _loss(rows, slot_of, unit, full, near, loss):  # type: ignore[no-untyped-def]
+    """Find how much more each of some vertices of full slots would cost elsewhere."""
     slots = full.size
     count = np.zeros(slots, np.int64)
     touched = np.empty(slots + 1, np.int64)
     costs = np.empty(slots, np.float64)
-    for v in range(loss.size):
+    for at in range(near.size):
+        v = near[at]
         now = slot_of[v]
-        if now < 0 or not full[now]:
-            continue
         many = tally(v, rows, slot_of, count, touched)
         known = find_costs(unit, count, touched, many, costs)
         least = -1.0
@@ -129,7 +130,7 @@ def _loss(rows, slot_of, unit, full, loss):  # type: ignore[no-untyped-def]
                     least = there
         cost = find_cost(now, unit, count, touched, many)
         # without a neighbour elsewhere: after all those that have one
-        loss[v] = np.int64(least - cost) if least >= 0 else (1 << 40) + count[now]
+        loss[at] = np.int64(least - cost) if least >= 0 else (1 << 40) + count[now]
         for j in range(many):
             count[touched[j]] = 0
 

@@ -15,7 +15,7 @@ that there is work for, and slot 0 sees the graph of the trees, whose size is bo
 band along the cuts, if that is a small part of the graph. It costs nothing in quality. Edges of
 a 500 x 500 grid, ids dealt at random, between 4 domains of 4 slots: 1,146, METIS 1,207; of an
 850 x 850 grid: 2,082, METIS 2,154. A graph that lies on slot 0 as it is (see `draft`) is placed
-there, without supersteps.
+there, without supersteps; if it is small and sparse, without trees (see `small`).
 
 YH-Light: a hierarchy-aware graph partitioner, ICS 2025.
 """
@@ -43,6 +43,7 @@ from dgraph.placement.loads import Sizes, sizes_of
 from dgraph.placement.moving import settle
 from dgraph.placement.quotient import gather_quotient, make_quotient, quotient_of
 from dgraph.placement.sharpening import sharpen_together
+from dgraph.placement.small import is_small, place_small, room_of
 from dgraph.placement.trees import ORDERS, core_trees
 from dgraph.placement.twod import deal_in_domains
 from dgraph.placement.whole import Links, Whole, gather_whole, links_of, tell_owners
@@ -95,7 +96,8 @@ class Hierarchy:
         Unit costs of the refinement: by level of the domain tree, or of grids inside grids.
     eps : float
         A slot gets at most ``1 + eps`` times the mean of vertices and, if its heaviest vertex
-        allows, of edges.
+        allows, of edges; of those up to a quarter more than the mean where a graph is so small
+        and sparse that it is cut without trees.
     topology : Topology, optional
         The graph's own, if left out.
     fission : bool
@@ -167,13 +169,19 @@ class Hierarchy:
         near = ctx
         if shard.bases[1] == shard.num_vertices:
             if ctx.slot:
-                await split_together(ctx, None, topology, self.eps)
-                if self.refine:
+                told = await split_together(ctx, None, topology, self.eps)
+                if self.refine and told is not None:
                     await sharpen_together(ctx, None, topology, self.eps)
                 return np.zeros(0, np.int32)
             near = Alone(ctx)
         links = links_of(shard)
         sizes = await sizes_of(near, shard, links)
+        if near is not ctx and self._as_it_is(sizes, ctx.slots):
+            await split_together(ctx, None, topology, self.eps)  # nobody is to wait for cuts
+            cap, unit = room_of(sizes, ctx.slots, self.eps), self._unit(topology)
+            slot_of = place_small(links, sizes, topology, cap, unit, self.eps)
+            await settle(near, shard, links, slot_of, cap, unit, self.refine)
+            return slot_of
         volume = self._volume(shard.num_vertices, sizes.ends, ctx.slots)
         trees = await grow_trees(near, shard, links, volume, _most(shard.num_vertices))
         pairs = await gather_quotient(near, shard, links, trees)
@@ -182,6 +190,7 @@ class Hierarchy:
             mass = _mass(trees.volume, pairs[3], shard.num_vertices, sizes.ends)
             quotient = make_quotient(*pairs[:3], mass)
         told = await split_together(ctx, quotient, topology, self.eps)
+        assert told is not None
         own = trees.tree[: shard.masters]
         slot_of = np.full(shard.size, -1, np.int32)
         slot_of[: shard.masters] = np.where(own < 0, -1, np.append(told, -1)[own])
@@ -206,8 +215,15 @@ class Hierarchy:
     ) -> None:
         """Give every vertex a slot, and let vertices move in so many supersteps, in place."""
         cap = sizes.capacities(ctx.slots, self.eps)
-        unit = (tree_distances if self.metric == "tree" else grid_distances)(topology)
-        await settle(ctx, shard, links, slot_of, cap, unit, rounds)
+        await settle(ctx, shard, links, slot_of, cap, self._unit(topology), rounds)
+
+    def _unit(self, topology: Topology) -> NDArray[np.float64]:
+        """Return what an edge between two slots costs."""
+        return (tree_distances if self.metric == "tree" else grid_distances)(topology)
+
+    def _as_it_is(self, sizes: Sizes, slots: int) -> bool:
+        """Tell whether the graph is cut without trees."""
+        return self.refine > 0 and self.vol_st is None and is_small(sizes, slots)
 
     async def _one_by_one(
         self, ctx: Context, shard: Shard, topology: Topology
