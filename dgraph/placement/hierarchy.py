@@ -200,6 +200,8 @@ class Hierarchy:
             found = await sharpen_together(ctx, band, topology, self.eps)
             if mine is not None:
                 slot_of[mine] = await hand_back(near, band, found)
+            del band, found
+        del trees, own, told, pairs, quotient  # the last steps need room of their own
         await self._settle(near, shard, links, sizes, slot_of, topology, self.refine)
         return slot_of[: shard.masters]
 

@@ -90,19 +90,21 @@ async def move(now: Refinement, rounds: int, swap: bool = False) -> None:
     """Let vertices move and follow, in place, in so many supersteps."""
     ctx, slot_of, loads = now.ctx, now.slot_of, now.loads
     swap = swap and ctx.slots <= MOST_TO_SWAP
-    first, first_have, gained, wrong, saved = slot_of.copy(), loads.have, 0, 0, 0
+    # where nothing moves that has a slot, there is nothing to go back to
+    kept = np.copy if rounds else np.asarray
+    first, first_have, gained, wrong, saved = kept(slot_of), loads.have, 0, 0, 0
     active = np.ones(now.shard.masters, np.bool_)
     for turn in range(max(rounds, FOLLOWING)):
         loose = now.loose
         if turn >= rounds and not loose:
             break
-        before = slot_of.copy()
+        before = kept(slot_of)
         moves = turn < rounds
         saved, seen, misjudged = await _move_once(now, active, turn, moves, swap, wrong)
         gained += 2 * saved - misjudged
         wrong = _misjudged(now.links.rows, slot_of, before, now.unit, now.shard.masters)
         if loose:  # what they cost cannot be told from what it was before
-            first, first_have, gained, wrong = slot_of.copy(), loads.have, 0, 0
+            first, first_have, gained, wrong = kept(slot_of), loads.have, 0, 0
         follow = 0 < now.loose < loose  # those beside them are next
         if saved <= seen // ENOUGH and not (follow or (swap and turn < rounds // 2)):
             break

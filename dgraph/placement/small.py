@@ -131,7 +131,8 @@ def _room(loads, cap, slots, first, second):  # type: ignore[no-untyped-def]
     for c in range(2):
         mean = loads[c].sum() / slots
         most = mean + (cap[c, 0] - mean) * (USED if first + second > 2 else 1.0)
-        room[c, 0], room[c, 1] = max(1, np.int64(first * most)), max(1, np.int64(second * most))
+        room[c, 0] = np.int64(max(first * most, 1.0))
+        room[c, 1] = np.int64(max(second * most, 1.0))
     return room
 
 
