@@ -53,7 +53,7 @@ from dgraph.algorithms._brandes_weighted import weighted_dependencies
 from dgraph.algorithms._delta import begin
 from dgraph.algorithms._simple import simple
 from dgraph.algorithms._weights import check_weights
-from dgraph.arguments import as_sources, flag, integer, optional_integer
+from dgraph.arguments import flag, integer, optional_integer
 from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
@@ -62,6 +62,7 @@ from dgraph.errors import OptionError
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.kernels import kernel
 from dgraph.keywords import named
+from dgraph.named_ids import as_sources
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids
 

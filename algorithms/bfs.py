@@ -62,7 +62,7 @@ from dgraph.algorithms._search_abreast import (
     search_near,
     take_search_commons,
 )
-from dgraph.arguments import as_sources, optional_integer
+from dgraph.arguments import optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.commons import Common, claim_commons
 from dgraph.engine.context import Context
@@ -70,6 +70,7 @@ from dgraph.engine.translate import masters_of
 from dgraph.exchange.hub import TINY
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.keywords import named
+from dgraph.named_ids import as_sources
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.bits import words

@@ -59,7 +59,7 @@ from dgraph.algorithms._pull import (
 )
 from dgraph.algorithms._strength import inverse_strength
 from dgraph.algorithms._weights import check_weights
-from dgraph.arguments import as_values, flag, integer, number, optional_number
+from dgraph.arguments import flag, integer, number, optional_number
 from dgraph.engine.columns import Column, Plain
 from dgraph.engine.context import Context
 from dgraph.engine.parts import from_pieces
@@ -67,6 +67,7 @@ from dgraph.engine.translate import masters_of
 from dgraph.errors import EdgeValueError
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.keywords import named
+from dgraph.named_ids import as_values
 from dgraph.plurals import counted
 from dgraph.shard import Shard, Split
 from dgraph.shard.rows import rows_of

@@ -54,7 +54,7 @@ from dgraph.algorithms._delta import Search, begin, flush, lower, pull, reset, s
 from dgraph.algorithms._tight import predecessors
 from dgraph.algorithms._weights import check_weights
 from dgraph.algorithms.bfs import bfs_slot
-from dgraph.arguments import as_sources, optional_number
+from dgraph.arguments import optional_number
 from dgraph.build.joining import whole_rows
 from dgraph.engine.columns import Column, Neighbours, Nullable, Plain
 from dgraph.engine.context import Context
@@ -62,6 +62,7 @@ from dgraph.engine.translate import masters_of
 from dgraph.errors import OptionError
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.keywords import named
+from dgraph.named_ids import as_sources
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids

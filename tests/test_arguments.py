@@ -20,8 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dgraph as dg
-from dgraph.arguments import as_sources, choice, flag, integer, number
+from dgraph.arguments import choice, flag, integer, number
 from dgraph.errors import OptionError, OptionTypeError
+from dgraph.named_ids import as_sources
 from dgraph.placement.resolve import NAMED
 
 EDGES = pd.DataFrame({"source": [1, 2, 3], "target": [2, 3, 1], "weight": [1.0, 2.0, 3.0]})

@@ -29,7 +29,7 @@ LAYERS = [
     "clients output",
     "topology",
     "vertices",
-    "arguments sketch",
+    "arguments named_ids sketch",
     "edges",
     "shard",
     "exchange",

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dgraph.errors import OptionError
 from dgraph.topology import CostModel, Topology, contention, gini
-from dgraph.topology.simulate import Machine, Traffic, extrapolate, simulate
+from dgraph.topology.machine import Machine, Traffic
+from dgraph.topology.simulate import extrapolate, simulate
 
 shapes: st.SearchStrategy[Any] = st.recursive(
     st.integers(1, 4), lambda inner: st.lists(inner, min_size=1, max_size=3), max_leaves=7

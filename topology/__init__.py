@@ -30,9 +30,10 @@ from dgraph.topology.cost import CostModel, com_cost, pair_costs, theta
 from dgraph.topology.groups import Groups
 from dgraph.topology.host import host_key, whereabouts
 from dgraph.topology.lattice import Crowd, Lattice
+from dgraph.topology.machine import Machine, Traffic
 from dgraph.topology.probed import Probe
 from dgraph.topology.reading import Reading
-from dgraph.topology.simulate import Machine, Traffic, simulate
+from dgraph.topology.simulate import simulate
 from dgraph.topology.tree import Topology
 
 __all__ = [

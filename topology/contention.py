@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dgraph.topology.cost import CostModel
-from dgraph.topology.simulate import Machine, Traffic, check_slots, machine_for, one_by_one
+from dgraph.topology.machine import Machine, Traffic
+from dgraph.topology.simulate import check_slots, machine_for, one_by_one
 from dgraph.topology.tree import Topology
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from dgraph.exchange.routing.ground import Ground, default_group
 from dgraph.exchange.routing.monitors import score
 from dgraph.shard import Shard
 from dgraph.topology import CostModel, Topology
-from dgraph.topology.simulate import Machine
+from dgraph.topology.machine import Machine
 
 __all__ = ["ALGORITHMS", "FIXED", "Lab", "Setting", "in_process"]
 

@@ -35,7 +35,7 @@ from benchmarks.hierarchy.wall import CLOSE, skipped
 from benchmarks.hierarchy.world import World, make_world
 from dgraph.exchange.routing.links import stages
 from dgraph.topology import Topology
-from dgraph.topology.simulate import Machine
+from dgraph.topology.machine import Machine
 
 __all__ = ["law"]
 

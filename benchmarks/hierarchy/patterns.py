@@ -21,7 +21,8 @@ import numpy as np
 
 from benchmarks.hierarchy.netlab import Netlab
 from dgraph.topology import Topology
-from dgraph.topology.simulate import Machine, Traffic, simulate
+from dgraph.topology.machine import Machine, Traffic
+from dgraph.topology.simulate import simulate
 
 __all__ = ["FORWARDED", "as_machine", "compare", "patterns"]
 

@@ -22,7 +22,8 @@ from dgraph.engine.network import AUTO, CANDIDATES, Network
 from dgraph.exchange.routing.choice import HEAD, STAGE, Load, cheapest, estimate
 from dgraph.exchange.routing.ground import Ground, default_group
 from dgraph.topology import CostModel, Topology
-from dgraph.topology.simulate import Machine, Traffic, extrapolate, simulate
+from dgraph.topology.machine import Machine, Traffic
+from dgraph.topology.simulate import extrapolate, simulate
 
 __all__ = [
     "FULL",

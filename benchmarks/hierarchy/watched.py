@@ -24,7 +24,8 @@ from dgraph.exchange.routing.choice import HEAD, STAGE
 from dgraph.exchange.routing.ground import positions
 from dgraph.exchange.routing.schedule import alone
 from dgraph.topology import Topology
-from dgraph.topology.simulate import Machine, Traffic, simulate
+from dgraph.topology.machine import Machine, Traffic
+from dgraph.topology.simulate import simulate
 
 __all__ = ["Apart", "Watched"]
 

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dgraph.arguments import as_list
 from dgraph.errors import OptionError, OptionTypeError, VertexNotFoundError
+from dgraph.named_ids import as_list
 
 __all__ = ["FeatureCache", "Fetch", "fetcher"]
 

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dgraph.arguments import as_ids, as_list, flag, integer
+from dgraph.arguments import flag, integer
 from dgraph.errors import OptionError
 from dgraph.gnn.batch import Batch
 from dgraph.gnn.features import fetcher
@@ -36,6 +36,7 @@ from dgraph.gnn.sampling import (
     sample_batches,
 )
 from dgraph.graph import Graph, check_graph, home_of
+from dgraph.named_ids import as_ids, as_list
 
 __all__ = ["NeighborLoader"]
 

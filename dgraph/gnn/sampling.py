@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from dgraph.arguments import as_ids, as_list, choice, integer
+from dgraph.arguments import choice, integer
 from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.engine.translate import ids_of_locals
@@ -17,6 +17,7 @@ from dgraph.errors import OptionError, OptionTypeError
 from dgraph.gnn.walking import Seeds, walk
 from dgraph.graph import Graph, check_graph, home_of
 from dgraph.home import Home
+from dgraph.named_ids import as_ids, as_list
 from dgraph.results import VERTEX, frame_of, meta_of
 from dgraph.shard import Shard
 

@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dgraph.arguments import as_list, choice, integer
+from dgraph.arguments import choice, integer
 from dgraph.errors import OptionError, VertexNotFoundError
 from dgraph.graph import Graph, check_graph, home_of
+from dgraph.named_ids import as_list
 from dgraph.placement.assign import assign
 from dgraph.topology import Topology
 

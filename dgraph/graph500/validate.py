@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.arguments import as_sources
 from dgraph.clients import call
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
@@ -26,6 +25,7 @@ from dgraph.graph500.rules import (
     depths,
     find_faults,
 )
+from dgraph.named_ids import as_sources
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids
 
