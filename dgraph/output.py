@@ -37,6 +37,11 @@ def check_output(path: str | os.PathLike[str], form: str | None = None) -> None:
         raise OptionError(f"the output is a folder, expected a file: {str(path)!r}")
     if not path.parent.is_dir():
         raise OptionError(f"the folder of the output does not exist: make {str(path.parent)!r}")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise OptionError(
+            f"the folder of the output, {str(path.parent)!r}, is not yours to write to: choose "
+            "another, or change its permissions"
+        )
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str], form: str | None = None) -> None:

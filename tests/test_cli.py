@@ -336,3 +336,18 @@ def test_joins_a_running_cluster(scheduler: str, karate: Path, tmp_path: Path) -
     assert pd.read_csv(out).component.tolist() == [0] * 34
     again = dgraph("run", "bfs", str(karate), "--source", "33", "--scheduler", scheduler)
     assert again.returncode == 0, again.stderr
+
+
+def test_a_folder_that_is_not_ones_own_is_told_before_anything_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    edges, out = tmp_path / "edges.csv", tmp_path / "out.csv"
+    edges.write_text("1,2\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "cc", str(edges), "--out", str(out)])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("dgraph: the folder of the output")
+    assert "is not yours to write to" in said
+    assert said.count("\n") == 1

@@ -84,8 +84,8 @@ class Machine:
 
     Examples
     --------
+    >>> from dgraph.topology import Machine, Topology, Traffic, simulate
     >>> machine = Machine((0, 1e-3), (0, 0), (0, 0), (0, 1e-6))
-    >>> from dgraph.topology import simulate
     >>> tree = Topology.from_fanouts([2, 2])
     >>> round(simulate(tree, [Traffic.of([0, 1], [2, 3], 1000)], machine).seconds, 9)
     0.003
