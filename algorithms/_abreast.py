@@ -122,12 +122,12 @@ def join_team(ctx: Context, shard: Shard, arrays: Sequence[Array], votes: int) -
     votes : int
         Of how many numbers a vote is.
     """
-    common = ctx.shared.get("team")
+    common = ctx.board.get("team")
     if common is None:
-        common = ctx.shared.setdefault("team", _common(ctx.slots, len(arrays), votes))
+        common = ctx.board.setdefault("team", _common(ctx.slots, len(arrays), votes))
     assert ctx.meeting is not None
     team = Team(ctx.slot, ctx.meeting, *common)
-    ctx.shared[ctx.slot] = arrays  # who fails must not take them away from the others
+    ctx.board[ctx.slot] = arrays  # who fails must not take them away from the others
     team.shown[ctx.slot] = [address(some) for some in arrays], [some.size for some in arrays]
     mine, others = _routes(shard)
     team.routes[ctx.slot, :, START], team.routes[ctx.slot, :, LENGTH] = mine

@@ -137,7 +137,8 @@ async def act_for_all(
         np.full((done.supersteps, 1), each),
         began + each * np.arange(1, done.supersteps + 1),
     )
-    return await ctx.allreduce(done.votes, work=done.work, inner=inner)
+    ctx.inner = inner
+    return await ctx.allreduce(done.votes, work=done.work)
 
 
 def _everything(ctx: Context, shown: Sequence[_Shown]) -> Everything:

@@ -112,9 +112,9 @@ class Context:
         #: Supersteps that went before the next one, to be recorded with it.
         self.inner: Inner | None = None
         #: Where all slots meet in compiled code, if they are in this process and each has a
-        #: thread; and what they share meanwhile.
+        #: thread; and where they put what all of them need.
         self.meeting: NDArray[np.int64] | None = None
-        self.shared: dict[Any, Any] = {}
+        self.board: dict[Any, Any] = {}
         #: If all slots are on one host, but in several processes.
         self.near: Near | None = None
         self._borrowed: list[tuple[Scratch, Array]] = []
@@ -126,7 +126,6 @@ class Context:
         vote: Any = None,
         op: str = "sum",
         work: int | None = None,
-        inner: Inner | None = None,
     ) -> list[Frame]:
         """Send frames and return what came, by source: the superstep under all the others.
 
@@ -134,15 +133,14 @@ class Context:
         ----------
         frames : sequence of Frame
             At most one to each other slot.
-        vote, op, work, inner
+        vote, op, work
             See :meth:`allreduce`; the total is in :attr:`vote`.
         """
         if self._router is not None:
             return await self.over_gateways(
                 self._router.frames(frames, self.ballot(vote), op, work)
             )
-        if inner is None:
-            inner, self.inner = self.inner, None
+        inner, self.inner = self.inner, None
         ballot = _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
         delivery: Delivery = await Request(frames, ballot, op, work, self.stage, inner=inner)
         self.vote = delivery.vote
@@ -179,7 +177,7 @@ class Context:
         """Say whose slots are in this process."""
         if len(contexts) == self.slots <= MOST_COMPANIONS and self._router is None:
             self.companions = contexts
-            self.shared = contexts[0].shared
+            self.board = contexts[0].board
 
     def works_for(self, hub: Hub) -> None:
         """Say who brings the slots of this process together."""
@@ -213,13 +211,7 @@ class Context:
         await self.exchange((), work=0)
         return [other._shown for other in self.companions]
 
-    async def allreduce(
-        self,
-        values: Any,
-        op: str = "sum",
-        work: int | None = None,
-        inner: Inner | None = None,
-    ) -> Votes:
+    async def allreduce(self, values: Any, op: str = "sum", work: int | None = None) -> Votes:
         """Combine an int64 vector over all slots.
 
         Parameters
@@ -229,10 +221,8 @@ class Context:
         op : {"sum", "min", "max", "or"}
         work : int, optional
             Edges that this slot expects to scan in the next superstep.
-        inner : Inner, optional
-            Supersteps that this slot has done for all its companions.
         """
-        await self.exchange((), values, op, work, inner)
+        await self.exchange((), values, op, work)
         return self.vote
 
     async def alltoall(
