@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.kernels import kernel
+from dgraph.kernels import copy_into, kernel
 from dgraph.placement.fm import contract
 from dgraph.placement.heap import pop, push
 
@@ -104,7 +104,7 @@ def improve_all(rows, loads, slot, cap, unit, seed):  # type: ignore[no-untyped-
         pair_of.append(coarse)
     for level in range(len(on) - 1, 0, -1):
         _improve(finer[level], weigh[level], on[level], cap, unit)
-        on[level - 1][:] = on[level][pair_of[level]]
+        copy_into(on[level - 1], on[level][pair_of[level]])
     return _improve(rows, loads, slot, cap, unit)
 
 

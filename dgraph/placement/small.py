@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.kernels import kernel
+from dgraph.kernels import copy_into, kernel
 from dgraph.placement.halving import halving_of, parted, share_of
 from dgraph.placement.kway import TINY, improve_all, overload
 from dgraph.placement.loads import Sizes
@@ -179,5 +179,5 @@ def _even_up(rows, loads, side, room, seed, enough):  # type: ignore[no-untyped-
     unit[0, 1] = unit[1, 0] = 1
     slot = side.astype(np.int32)
     found = improve_all(rows, loads, slot, room, unit, seed)
-    side[:] = slot
+    copy_into(side, slot)
     return found
