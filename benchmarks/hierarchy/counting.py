@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -21,6 +22,7 @@ from benchmarks.hierarchy.world import World, gather
 from dgraph.engine.figures import FADE
 from dgraph.engine.network import AUTO, Network
 from dgraph.exchange.frame import COLUMN, HEADER
+from dgraph.exchange.routing.uneven import uneven
 from dgraph.topology import Topology
 
 __all__ = ["Counter", "Sent", "by_level"]
@@ -101,17 +103,23 @@ class Counter:
     def _choose(self, exchange: Exchange) -> str:
         if self.network is None:
             return "direct"
-        n, total = self.world.n, self.world.holders.size
+        n, total, spread = self.world.n, self.world.holders.size, self._spread
         if isinstance(exchange, Reduce):
             figure = max(self._figures.get("reduce", 0), self.world.slots)
             width = 4.0 + exchange.width
-            name = self.network.choose("reduce", False, figure, width, n)
+            name = self.network.choose("reduce", False, figure, width, n, uneven=spread)
             if self.network.routing == AUTO:
                 sent = max(exchange.places.size, exchange.ahead)
                 self._figures["reduce"] = max(sent, figure // FADE)
             return name
         width = 1 / 8 if isinstance(exchange, Bits) else float(exchange.width)
-        return self.network.choose("multicast", True, total, width, n)
+        return self.network.choose("multicast", True, total, width, n, uneven=spread)
+
+    @cached_property
+    def _spread(self) -> tuple[float, ...]:
+        assert self.network is not None
+        held = np.bincount(self.world.holders, minlength=self.world.slots)
+        return uneven(self.network.ground.topology, held)
 
     def _goes_straight(self, name: str) -> bool:
         return self.network is None or name == "direct"

@@ -17,6 +17,7 @@ from dgraph.engine.network import Network
 from dgraph.engine.records import ROUTES
 from dgraph.exchange.frame import Array, Frame
 from dgraph.exchange.hub import Delivery, Request
+from dgraph.exchange.routing.uneven import uneven
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, words
 
@@ -39,11 +40,14 @@ class Numbers(NamedTuple):
         Of each proxy.
     total : int
         Proxies of all slots.
+    uneven : tuple of float
+        How they are spread: see :func:`~dgraph.exchange.routing.uneven.uneven`.
     """
 
     bases: NDArray[np.int64]
     placed: NDArray[np.int64]
     total: int
+    uneven: tuple[float, ...]
 
     def take_marked(self, marks: NDArray[np.uint64], shard: Shard) -> NDArray[np.int64]:
         """Return the placed numbers of the proxies that are marked, and clear their bits."""
@@ -124,7 +128,8 @@ class Agreement:
             if some is not None and owner != self._slot:
                 start = int(shard.group_start[owner]) - shard.masters
                 placed[start : start + some[1].size] = some[1] + bases[owner]
-        return Numbers(bases, placed, int(counts[:, 1].sum()))
+        spread = uneven(self._network.ground.topology, counts[:, 1])
+        return Numbers(bases, placed, int(counts[:, 1].sum()), spread)
 
     async def _alltoall(self, told: Sequence[Columns | None]) -> list[Columns | None]:
         """Exchange columns straight, not over gateways."""

@@ -8,6 +8,8 @@ or what its program says of the next one, rides on the votes::
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,7 +72,14 @@ class Figures:
         """
         return max(self._last.get(name, 0), self._network.slots)
 
-    def choose(self, kind: str, width: float, total: int, vertices: int) -> str:
+    def choose(
+        self,
+        kind: str,
+        width: float,
+        total: int,
+        vertices: int,
+        uneven: tuple[float, ...] = (),
+    ) -> str:
         """Return the routing of a superstep.
 
         Parameters
@@ -81,8 +90,11 @@ class Figures:
         total : int
             Proxies of all slots.
         vertices : int
+        uneven : tuple of float
+            How the proxies are spread: see :func:`~dgraph.exchange.routing.uneven.uneven`.
         """
-        choose, backwards = self._network.choose, _BACKWARDS[kind]
+        backwards = _BACKWARDS[kind]
+        choose = partial(self._network.choose, uneven=uneven)
         if kind in ALIKE_EACH_TIME:
             return choose(kind, backwards, total, width, vertices)
         if kind == "reduce":

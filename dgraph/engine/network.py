@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.exchange.hop import Hop
-from dgraph.exchange.routing.choice import Flow, Load, cheapest, measured
+from dgraph.exchange.routing.choice import PICKED, Flow, Load, cheapest, measured
 from dgraph.exchange.routing.ground import Ground, Strategy, default_group
 from dgraph.exchange.routing.monitors import HEAVIEST, score
 from dgraph.exchange.routing.schedule import schedule
@@ -65,6 +65,9 @@ class Network:
         This process.
     agreed : frozenset of str
         What all slots have agreed on, about the shards that the workers keep, in runs before.
+    picked : float
+        Seconds that "auto" takes a slot to spend on a value that goes over gateways; 0 where
+        computation is left out.
 
     Attributes
     ----------
@@ -89,6 +92,7 @@ class Network:
         owners: Sequence[int] = (),
         me: int = 0,
         agreed: frozenset[str] = frozenset(),
+        picked: float = PICKED,
     ) -> None:
         self.ground = ground
         self.agreed = agreed
@@ -97,6 +101,7 @@ class Network:
         self.routing = routing
         self.combine = combine
         self.slots = ground.topology.slots
+        self._picked = picked
         self._cost = cost or measured(ground.topology.height)
         self._owners = tuple(owners) or (0,) * self.slots
         self._me = me
@@ -140,6 +145,7 @@ class Network:
         vertices: int,
         places: int = 0,
         back: Flow = NOTHING,
+        uneven: tuple[float, ...] = (),
     ) -> str:
         """Return the routing of a superstep: what is asked for, or the cheapest.
 
@@ -159,6 +165,8 @@ class Network:
             See :class:`Flow`.
         back : Flow
             What goes the other way, if it goes both ways at once.
+        uneven : tuple of float
+            How the proxies are spread: see :func:`~dgraph.exchange.routing.uneven.uneven`.
         """
         if self.routing != AUTO:
             return self.routing
@@ -168,14 +176,14 @@ class Network:
         if kind not in ALIKE_EACH_TIME:
             messages = nearest_power(messages)
             back = back._replace(messages=nearest_power(back.messages))
-        key = backwards, messages, width, vertices, places, back
+        key = backwards, messages, width, vertices, places, back, uneven
         name = self._chosen.get(key)
         if name is None:
             # if one process has all slots they are virtual: frames count as between processes
-            load = Load(messages, width, vertices, True, places, back)
+            load = Load(messages, width, vertices, True, places, back, uneven)
             flat = self.ground.topology.height < 2
             names = CANDIDATES[:-1] if flat else CANDIDATES
-            name = cheapest(names, backwards, self.ground, self._cost, load)
+            name = cheapest(names, backwards, self.ground, self._cost, load, self._picked)
             self._chosen[key] = name
         return name
 

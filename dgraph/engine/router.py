@@ -350,7 +350,8 @@ class Router:
     async def _choose(self, kind: str, shard: Shard, width: float) -> str:
         """Return the routing of a superstep with values of so many bytes."""
         numbers = await self._agreement.numbers(shard)
-        return self.figures.choose(kind, width, numbers.total, int(numbers.bases[-1]))
+        total, vertices = numbers.total, int(numbers.bases[-1])
+        return self.figures.choose(kind, width, total, vertices, numbers.uneven)
 
     def _end(self, vote: Votes, kind: str) -> None:
         self.vote = self.figures.learn(kind, vote)

@@ -9,8 +9,12 @@ together is taken: monitor sends as many bytes across as rail, but in fewer fram
 decide it is the one with the fewest stages. What passes for all at once is neither: few frames
 do not shorten it.
 
-Messages are taken for spread evenly. Of k slots each sends M to N vertices, to each at most
-one. Where these meet, N k M / (N + (k - 1) M) are left: M for one slot, never more than N. So
+Some slots have more to say than others, and all that a domain says may pass one gateway. How
+many times as much the fullest slot has, and the fullest domain of each level, is known of the
+proxies (:mod:`dgraph.exchange.routing.uneven`); what slots handle is taken for spread like
+these, and evenly over those to whom it goes.
+Of k slots each sends M to N vertices, to each at most one. Where these meet,
+N k M / (N + (k - 1) M) are left: M for one slot, never more than N. So
 many are left of tosses at vertices of all degrees (of t tosses N t / (N + t)), of which each
 slot makes as many as give M. On the emulated network PageRank's messages are met within 3 %.
 Which vertices they are about takes 4 bytes each, or a bit for each that they could be about.
@@ -113,6 +117,8 @@ class Load(NamedTuple):
         See `Flow`.
     back : Flow
         What goes the other way, in a superstep that goes both ways.
+    uneven : tuple of float
+        See :func:`~dgraph.exchange.routing.uneven.uneven`; none: messages are spread evenly.
     """
 
     messages: int
@@ -121,6 +127,7 @@ class Load(NamedTuple):
     always: bool = False
     places: int = 0
     back: Flow = Flow(0, 0.0)
+    uneven: tuple[float, ...] = ()
 
     def without_bytes(self) -> Load:
         """Return as many messages that hold nothing."""
@@ -151,9 +158,16 @@ def measured(height: int) -> CostModel:
 
 @lru_cache(maxsize=1024)  # the next run asks the same
 def cheapest(
-    names: tuple[str, ...], backwards: bool | None, ground: Ground, cost: CostModel, load: Load
+    names: tuple[str, ...],
+    backwards: bool | None,
+    ground: Ground,
+    cost: CostModel,
+    load: Load,
+    picked: float = PICKED,
 ) -> str:
     """Return the name of the best routing; None: for a superstep that goes both ways.
+
+    What slots spend on a value because there are gateways is `picked`.
 
     Examples
     --------
@@ -165,7 +179,7 @@ def cheapest(
     """
     found = {name: _weigh(name, backwards, ground, cost, load) for name in names}
     most = GAIN * found["direct"].seconds if "direct" in found else float("inf")
-    picked = PICKED if backwards else 0.0
+    picked = picked if backwards else 0.0
     worth = {
         name: some
         for name, some in found.items()
@@ -223,7 +237,8 @@ def _weigh(
         (flow.messages / pairs, float(flow.width), flow.places / pairs)
         for flow in (Flow(load.messages, load.width, load.places), load.back)
     ]
-    figures = *flows, load.vertices / slots, load.always, picked
+    most = np.array(load.uneven or (1.0,) * (ground.topology.height + 2))
+    figures = *flows, load.vertices / slots, load.always, picked, most
     seconds = latency = work = 0.0
     for stage in stages(name, backwards, ground):
         if stage.sent.slot.size:
@@ -295,8 +310,27 @@ def _load_link(flow, pairs, kinds, room):  # type: ignore[no-untyped-def]
 
 
 @kernel(nogil=False)
+def _carry(ends, i, ahead, back, room, always, most, least):  # type: ignore[no-untyped-def]
+    """Return frames, messages and bytes of a link, where they are those of the fullest domain.
+
+    Of that of the reach of the link, or a wider one.
+    """
+    _, _, _, pairs, kinds, reach, pairs_back, kinds_back, reach_back = ends
+    more = most[max(reach[i], least)]
+    one = ahead[0] * more, ahead[1], ahead[2] * more
+    messages, size = _load_link(one, pairs[i], kinds[i], room)
+    if pairs_back[i]:
+        more = most[max(reach_back[i], least)]
+        other = back[0] * more, back[1], back[2] * more
+        some, size_back = _load_link(other, pairs_back[i], kinds_back[i], room)
+        messages, size = messages + some, size + size_back
+    frames = 1.0 if always else messages / (1.0 + messages)
+    return frames, messages, size + HEAD * frames
+
+
+@kernel(nogil=False)
 def _weigh_side(  # type: ignore[no-untyped-def]
-    ends, ahead, back, room, always, picked, costs, links, domains
+    ends, ahead, back, room, always, picked, most, costs, links, domains
 ):
     """Return what the most loaded slot or link spends, how long all wait, and all work.
 
@@ -305,23 +339,21 @@ def _weigh_side(  # type: ignore[no-untyped-def]
     """
     spent, passing = np.zeros(domains.shape[1]), np.zeros(domains.shape)
     work = waits = 0.0
-    slot, level, times, pairs, kinds, pairs_back, kinds_back = ends
+    slot, level, times = ends[0], ends[1], ends[2]
     for i in range(slot.size):
         alpha, beta, latency, slowest = costs[:, level[i]]
-        messages, size = _load_link(ahead, pairs[i], kinds[i], room)
-        if pairs_back[i]:
-            more, size_back = _load_link(back, pairs_back[i], kinds_back[i], room)
-            messages, size = messages + more, size + size_back
-        frames = 1.0 if always else messages / (1.0 + messages)
-        size += HEAD * frames
+        frames, messages, size = _carry(ends, i, ahead, back, room, always, most, 0)
         handling = (alpha - latency) * frames + beta * size + picked * messages
         spent[slot[i]] += times[i] * handling
+        # what many slots say is mostly about the vertices that all have, and meets: on links as
+        # many bytes pass as if all slots were alike, or fewer
+        frames, _, size = _carry(ends, i, ahead, back, room, always, most, most.size - 1)
         for above in range(level[i]):
             link = links[level[i], above + 1]
             passing[above, domains[above, slot[i]]] += link * size * times[i]
         waits = max(waits, latency * frames)
         work += times[i] * (alpha * frames + slowest * size)
-    most = spent.max()
+    busiest = spent.max()
     if passing.size:
-        most = max(most, passing.max())
-    return most, waits, work
+        busiest = max(busiest, passing.max())
+    return busiest, waits, work

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.exchange.routing.ends import Rows, Side, beside_slots, weight_met
+from dgraph.exchange.routing.ends import Rows, Side, beside_slots, reach_of, weight_met
 from dgraph.exchange.routing.ground import Ground
 from dgraph.exchange.routing.multileader import LEADERS, MultiLeader
 
@@ -69,14 +69,15 @@ def links_of_leaders(ground: Ground) -> list[tuple[Side, Side]]:
 
 
 def _rows(slot: Any, level: Any, times: Any, ahead: Any, back: Any) -> Rows:
-    """Make rows of messages and kinds ahead and back."""
-    return Rows(slot, level, times, ahead[0], ahead[1], back[1], back[0])
+    """Make rows of messages, kinds and reach ahead and back."""
+    return Rows(slot, level, times, ahead[0], ahead[1], back[1], ahead[2], back[2], back[0])
 
 
 def _gather(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
     topology, slots = ground.topology, np.arange(ground.topology.slots)
     beyond = slots.size - ground.groups.size
     beside = beside_slots(ground)[: ground.group + 1]
+    outside = np.where(beyond > 0, reach_of(ground, topology.height), 0)
     served = ground.groups.local % crew.leaders
     sent: Side = []
     got: Side = []
@@ -87,7 +88,8 @@ def _gather(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
         far = topology.level(slots, lead)
         ahead = crew.outside[number] + 1
         back = 1 + beyond * (served == number)
-        sent.append(_rows(slots, far, counts, (ahead, ahead), (back, 1)))
+        to = np.maximum(outside * (served == number), far + 1)
+        sent.append(_rows(slots, far, counts, (ahead, ahead, 0), (back, 1, to)))
         for level, some in enumerate(others):
             some -= counts & (far == level)
         mine = crew.has[number] & (slots == lead)
@@ -96,16 +98,17 @@ def _gather(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
             weight = ((served == number) == own).astype(np.int64)
             back_ = 1 + beyond * own
             for level, some in enumerate(weight_met(ground, weight)[: ground.group + 1]):
-                got.append(_rows(slots, level, some * mine, (ahead, ahead), (back_, 1)))
+                ways = (ahead, ahead, level + 1), (back_, 1, outside * own)
+                got.append(_rows(slots, level, some * mine, *ways))
     for level, (some, all_) in enumerate(zip(others, beside, strict=True)):
-        sent.append(_rows(slots, level, some, (1, 1), (1, 1)))
-        got.append(_rows(slots, level, all_ * simple, (1, 1), (1, 1)))
+        sent.append(_rows(slots, level, some, (1, 1, 0), (1, 1, level + 1)))
+        got.append(_rows(slots, level, all_ * simple, (1, 1, level + 1), (1, 1, 0)))
     return sent, got
 
 
 def _across(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
     groups = ground.groups
-    first = groups.local == 0
+    first, whole = groups.local == 0, reach_of(ground, ground.group)
     sent: Side = []
     got: Side = []
     for size in np.unique(groups.size).tolist():
@@ -118,20 +121,21 @@ def _across(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
                 slot, times = lead[mine], like[level][mine]
                 here = groups.size[mine], crew.leaders[mine], number
                 there = size, theirs, other
-                sent.append(_rows(slot, level, times, *_between(here, there)))
-                got.append(_rows(slot, level, times, *_between(there, here)))
+                reach = whole[mine], level + 1
+                sent.append(_rows(slot, level, times, *_between(here, there, reach)))
+                got.append(_rows(slot, level, times, *_between(there, here, reach[::-1])))
     return sent, got
 
 
-def _between(here: Any, there: Any) -> tuple[Any, Any]:
-    """Return messages and kinds, ahead and back, from a leader to one of another group.
+def _between(here: Any, there: Any, reach: Any) -> tuple[Any, Any]:
+    """Return messages, kinds and reach, ahead and back, from a leader to one of another group.
 
     Both are told by the size of their group, how many leaders it has, and their number.
     """
     (size, count, number), (size_, count_, number_) = here, there
     targets = _served(size_, count, number, count_, number_)
     sources = _served(size, count, number, 1, 0) * (number % count_ == number_)
-    return (size * targets, targets), (sources * size_, sources)
+    return (size * targets, targets, reach[0]), (sources * size_, sources, reach[1])
 
 
 def _served(size: Any, count: Any, number: Any, count_: Any, number_: Any) -> Any:
@@ -153,7 +157,7 @@ def _served(size: Any, count: Any, number: Any, count_: Any, number_: Any) -> An
 def _scatter(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
     topology, slots = ground.topology, np.arange(ground.topology.slots)
     beyond = slots.size - ground.groups.size
-    served = ground.groups.local % crew.leaders
+    served, top = ground.groups.local % crew.leaders, reach_of(ground, topology.height)
     sent: Side = []
     got: Side = []
     for number, lead in enumerate(crew.lead):
@@ -162,11 +166,11 @@ def _scatter(ground: Ground, crew: _Crew) -> tuple[Side, Side]:
         back = crew.outside[number]
         for own in (False, True):
             # ahead: only to those that it serves
-            ahead = beyond * own, own * (beyond > 0)
+            ahead = beyond * own, own * (beyond > 0), top
             some = others & ((served == number) == own)
-            got.append(_rows(slots, far, some, ahead, (back, back)))
+            got.append(_rows(slots, far, some, ahead, (back, back, 0)))
             mine = crew.has[number] & (slots == lead)
             weight = ((served == number) == own).astype(np.int64)
             for level, met in enumerate(weight_met(ground, weight)[: ground.group + 1]):
-                sent.append(_rows(slots, level, met * mine, ahead, (back, back)))
+                sent.append(_rows(slots, level, met * mine, ahead, (back, back, level + 1)))
     return sent, got

@@ -24,7 +24,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.exchange.routing.ends import Ends, Rows, Side, Stage, beside_slots, weight_met
+from dgraph.exchange.routing.ends import (
+    Ends,
+    Rows,
+    Side,
+    Stage,
+    beside_slots,
+    reach_of,
+    weight_met,
+)
 from dgraph.exchange.routing.ground import Ground, positions
 from dgraph.exchange.routing.leader_links import links_of_leaders
 from dgraph.exchange.routing.strategies import BACKWARDS, STRATEGIES
@@ -80,7 +88,7 @@ def _one_way(ahead: Side, back: Side) -> Side:
 
 
 def _joined(side: Side, backwards: bool | None) -> Ends:
-    none = Rows(*([np.zeros(0, np.int64)] * 6))
+    none = Rows(*([np.zeros(0, np.int64)] * 7))
     parts = [rows.ends(backwards) for rows in (*side, none)]
     return Ends(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -96,28 +104,39 @@ def count_all(name: str, backwards: bool | None, ground: Ground) -> list[Stage]:
         strategy = (BACKWARDS if back else STRATEGIES)[name](ground)
         where = positions(strategy, source, target)
         # what meets is to one target (or parts, on the way back: from one source)
-        end = source if back else target
-        ways.append([(*hop, end) for hop in pairwise(where)])
+        ends = (source, target) if back else (target, source)
+        ways.append([(*hop, *ends) for hop in pairwise(where)])
     return [_counted(hops, ground) for hops in zip(*ways, strict=True)]
 
 
-def _counted(hops: Sequence[tuple[Numbers, Numbers, Numbers]], ground: Ground) -> Stage:
-    """Return a stage of messages of one or two directions: from here, to there, their ends."""
+def _counted(hops: Sequence[tuple[Numbers, ...]], ground: Ground) -> Stage:
+    """Return a stage of messages of one or two directions.
+
+    Each is told by from here, to there, what they meet by, and whose they are.
+    """
     slots = ground.topology.slots
     taken = []
-    for here, there, ends in hops:
+    for here, there, *ends in hops:
         moved = here != there
-        taken.append((here[moved] * slots + there[moved], ends[moved]))
-    link = np.unique(np.concatenate([links for links, _ in taken]))
+        taken.append((here[moved] * slots + there[moved], *(some[moved] for some in ends)))
+    link = np.unique(np.concatenate([links for links, _, _ in taken]))
+    here, there = link // slots, link % slots
     counts = np.zeros((2, 2, link.size), np.int64)
-    for way, (links, ends) in enumerate(taken):
-        both = np.unique(links * slots + ends)
+    reach = np.zeros((2, 2, link.size), np.int64)
+    for way, (links, ends_, whose) in enumerate(taken):
+        both = np.unique(links * slots + ends_)
         for row, some in enumerate((links, both // slots)):
             counts[way, row] = np.bincount(np.searchsorted(link, some), minlength=link.size)
-    here, there = link // slots, link % slots
-    one = np.ones(link.size, np.int64)
-    like = ground.topology.level(here, there), one, *counts[0], *counts[1]
-    return Stage(Ends(here, *like), Ends(there, *like))
+        at = np.searchsorted(link, links)
+        for side, slot in enumerate((here[at], there[at])):
+            far = np.where(slot == whose, 0, ground.topology.level(slot, whose) + 1)
+            np.maximum.at(reach[way, side], at, far)
+    level, one = ground.topology.level(here, there), np.ones(link.size, np.int64)
+    sent, got = (
+        Ends(*(slot, level, one, *counts[0], reach[0, side], *counts[1], reach[1, side]))
+        for side, slot in enumerate((here, there))
+    )
+    return Stage(sent, got)
 
 
 # Direct
@@ -125,10 +144,10 @@ def _counted(hops: Sequence[tuple[Numbers, Numbers, Numbers]], ground: Ground) -
 
 def _direct(ground: Ground) -> list[tuple[Side, Side]]:
     slots = np.arange(ground.topology.slots)
-    rows = [
-        Rows(slots, level, more, 1, 1, 1) for level, more in enumerate(beside_slots(ground))
-    ]
-    return [(rows, rows)]
+    beside = list(enumerate(beside_slots(ground)))
+    sent = [Rows(slots, level, more, 1, 1, 1, 0, level + 1) for level, more in beside]
+    got = [Rows(slots, level, more, 1, 1, 1, level + 1, 0) for level, more in beside]
+    return [(sent, got)]
 
 
 # Rail
@@ -147,17 +166,25 @@ def _rail(ground: Ground) -> tuple[tuple[Side, Side], tuple[Side, Side]]:
     within: tuple[Side, Side] = [], []
     for count in np.unique(twins):
         more = weight_met(ground, (twins == count).astype(np.int64))
-        within[0].extend(Rows(slots, level, more[level], count, count, count) for level in near)
+        within[0].extend(
+            Rows(slots, level, more[level], count, count, count, 0) for level in near
+        )
     more = beside_slots(ground)
-    within[1].extend(Rows(slots, level, more[level], twins, twins, twins) for level in near)
+    within[1].extend(
+        Rows(slots, level, more[level], twins, twins, twins, level + 1) for level in near
+    )
     across: tuple[Side, Side] = [], []
-    first = groups.local == 0
+    first, whole = groups.local == 0, reach_of(ground, ground.group)
     for size in sizes:
         mine = np.flatnonzero(groups.size == size)
         alike = _alike(ground, mine, int(size))
-        across[0].extend(Rows(mine, level, alike[level], size, 1, 1) for level in far)
+        across[0].extend(
+            Rows(mine, level, alike[level], size, 1, 1, whole[mine]) for level in far
+        )
         others = weight_met(ground, (first & (groups.size == size)).astype(np.int64))
-        across[1].extend(Rows(slots, level, others[level], size, 1, 1) for level in far)
+        across[1].extend(
+            Rows(slots, level, others[level], size, 1, 1, level + 1) for level in far
+        )
     return within, across
 
 
@@ -180,23 +207,33 @@ def _alike(ground: Ground, mine: Numbers, size: int) -> dict[int, Numbers]:
 def _aml(ground: Ground, backwards: bool) -> list[tuple[Side, Side]]:
     """Return the links of aml: those of rail, the other way; no messages meet."""
     (ask, answer), (leave, land) = _rail(ground)
+    top = int(reach_of(ground, ground.topology.height).max())
     if backwards:
-        inside = _with(ask, targets=1), _with(answer, targets=1)
-        return [inside, (_with(leave), _with(land))]
+        inside = _with(ask, top, targets=1), _with(answer, top, targets=1)
+        return [inside, (_with(leave, None), _with(land, 0))]
     slots = np.arange(ground.topology.slots)
-    near = enumerate(beside_slots(ground)[: ground.group + 1])
-    own = [Rows(slots, level, others, 1, 1, 1) for level, others in near]
-    across = [*_with(land), *own], [*_with(leave), *own]
-    return [across, (_with(answer, 1, targets=1), _with(ask, 1, targets=1))]
+    near = list(enumerate(beside_slots(ground)[: ground.group + 1]))
+    own = [Rows(slots, level, others, 1, 1, 1, 0) for level, others in near]
+    across = [*_with(land, 0), *own], [*_with(leave, None), *_with(own, None)]
+    return [across, (_with(answer, top, 1, targets=1), _with(ask, top, 1, targets=1))]
 
 
-def _with(side: Side, fewer: int = 0, targets: int | None = None) -> Side:
-    """Return links with fewer messages each, to so many targets; None: none of them meet."""
-    pairs = [rows.pairs - fewer for rows in side]
-    return [
-        rows._replace(pairs=some, targets=some if targets is None else targets)
-        for rows, some in zip(side, pairs, strict=True)
-    ]
+def _with(side: Side, reach: int | None, fewer: int = 0, targets: int | None = None) -> Side:
+    """Return links of another reach, with fewer messages each, to so many targets.
+
+    None: as far as their level; and none of the messages meet.
+    """
+    found = []
+    for rows in side:
+        pairs = rows.pairs - fewer
+        found.append(
+            rows._replace(
+                pairs=pairs,
+                targets=pairs if targets is None else targets,
+                reach=rows.level + 1 if reach is None else reach,
+            )
+        )
+    return found
 
 
 # Monitor
@@ -210,27 +247,30 @@ def _monitor(ground: Ground) -> list[tuple[Side, Side]]:
     beside, gate = beside_slots(ground), ground.gate
     to_gate = ground.topology.level(slots, gate)
     simple = slots != gate
+    whole, top = (reach_of(ground, level) for level in (ground.group, ground.topology.height))
+    beyond = np.where(outside > 0, top, 0)
     gather: tuple[Side, Side] = [], []
     for level in near:
         others = beside[level] - (simple & (to_gate == level))
-        gather[0].append(Rows(slots, level, others, 1, 1, 1))
-        gather[1].append(Rows(slots, level, beside[level] * simple, 1, 1, 1))
-        through = Rows(slots, level, beside[level] * ~simple, outside + 1, outside + 1, 1)
-        gather[1].append(through)
-    gather[0].append(Rows(slots, to_gate, simple, outside + 1, outside + 1, 1))
+        gather[0].append(Rows(slots, level, others, 1, 1, 1, 0, level + 1))
+        gather[1].append(Rows(slots, level, beside[level] * simple, 1, 1, 1, level + 1, 0))
+        through = beside[level] * ~simple, outside + 1, outside + 1, 1, level + 1, beyond
+        gather[1].append(Rows(slots, level, *through))
+    out = outside + 1, outside + 1, 1, 0, np.maximum(beyond, to_gate + 1)
+    gather[0].append(Rows(slots, to_gate, simple, *out))
     gates = np.flatnonzero(~simple)
     own = groups.size[gates]
     across: tuple[Side, Side] = [], []
     for size in np.unique(own):
         others_ = weight_met(ground, ((groups.size == size) & ~simple).astype(np.int64))
         for level in far:
-            times = others_[level][gates]
-            across[0].append(Rows(gates, level, times, own * size, size, own))
-            across[1].append(Rows(gates, level, times, own * size, own, size))
-    scatter: tuple[Side, Side] = [], [Rows(slots, to_gate, simple, outside, 1, outside)]
+            like = gates, level, others_[level][gates], own * size
+            across[0].append(Rows(*like, size, own, whole[gates], level + 1))
+            across[1].append(Rows(*like, own, size, level + 1, whole[gates]))
+    scatter: tuple[Side, Side] = [], [Rows(slots, to_gate, simple, outside, 1, outside, top, 0)]
     for level in near:
-        times = beside[level][gates]
-        scatter[0].append(Rows(gates, level, times, outside[gates], 1, outside[gates]))
+        like = gates, level, beside[level][gates], outside[gates]
+        scatter[0].append(Rows(*like, 1, outside[gates], top[gates], level + 1))
     return [gather, across, scatter]
 
 
@@ -241,7 +281,8 @@ class _Children(NamedTuple):
     """The domains below those of a level, each with what its way up needs.
 
     `lead` is the child in which the parent's monitor stands, by child; `sizes` are those that
-    occur, and `siblings` how many children of each size the parent has, by child.
+    occur, and `siblings` how many children of each size the parent has, by child. `reach` is
+    that of the child, and `beyond` of what is outside of the parent, 0 if nothing is.
     """
 
     level: int
@@ -252,6 +293,8 @@ class _Children(NamedTuple):
     lead: Numbers
     sizes: Numbers
     siblings: Numbers
+    reach: Numbers
+    beyond: Numbers
 
     @property
     def is_lead(self) -> NDArray[np.bool_]:
@@ -274,7 +317,10 @@ def _children(ground: Ground, level: int) -> _Children:
     siblings = np.zeros((whole.size, sizes.size), np.int64)
     np.add.at(siblings, (parent, kind), 1)
     outside = topology.slots - whole[parent]
-    return _Children(level, own, above, size, outside, leads[parent], sizes, siblings[parent])
+    reach = reach_of(ground, level - 1)[first]
+    beyond = np.where(outside > 0, reach_of(ground, topology.height)[first], 0)
+    known = own, above, size, outside, leads[parent], sizes, siblings[parent], reach, beyond
+    return _Children(level, *known)
 
 
 def _tree(ground: Ground) -> list[tuple[Side, Side]]:
@@ -285,24 +331,29 @@ def _tree(ground: Ground) -> list[tuple[Side, Side]]:
 def _up(some: _Children) -> tuple[Side, Side]:
     """Return the links to the parents' monitors and to siblings: messages that do both meet."""
     sent, got = [], []
-    lead, size, beyond = some.is_lead, some.size, some.outside + some.lead
-    sent.append(Rows(some.monitor, some.level, ~lead, size * beyond, beyond, size))
+    lead, size, beyond, level = some.is_lead, some.size, some.outside + some.lead, some.level
+    above = np.maximum(some.beyond, level + 1)
+    up = ~lead, size * beyond, beyond, size, some.reach, above
+    sent.append(Rows(some.monitor, level, *up))
     for at, other in enumerate(some.sizes):
         others = some.siblings[:, at] - (size == other)
         rest = others - (~lead & (some.lead == other))
-        sent.append(Rows(some.monitor, some.level, rest, size * other, other, size))
+        like = size * other, other, size, some.reach, level + 1
+        sent.append(Rows(some.monitor, level, rest, *like))
         pairs, targets = (
             np.where(lead, other * beyond, other * size),
             np.where(lead, beyond, size),
         )
-        got.append(Rows(some.monitor, some.level, others, pairs, targets, other))
+        back = np.where(lead, np.maximum(some.beyond, some.reach), some.reach)
+        got.append(Rows(some.monitor, level, others, pairs, targets, other, level + 1, back))
     return sent, got
 
 
 def _down(some: _Children) -> tuple[Side, Side]:
     """Return the links from the parents' monitors to those of the children."""
-    what = ~some.is_lead, some.size * some.outside, some.size, some.outside
-    return [Rows(some.above, some.level, *what)], [Rows(some.monitor, some.level, *what)]
+    what = ~some.is_lead, some.size * some.outside, some.size, some.outside, some.beyond
+    sent = Rows(some.above, some.level, *what, some.level + 1)
+    return [sent], [Rows(some.monitor, some.level, *what, some.reach)]
 
 
 _CLOSED: dict[str, Callable[[Ground], Sequence[tuple[Side, Side]]]] = {
