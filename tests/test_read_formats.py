@@ -140,6 +140,9 @@ def test_one_graph_in_seven_forms(
         ("2 1\n1 2\n1\n", 3, 2),  # once, and does not count
         ("2 2\n2 2\n1 1\n", 4, 2),
         ("3 2 1\n2 7\n1 7 3 8\n2 8\n", 4, 2),
+        ("3 2 10\n9 2\n9 1 3\n9 2\n", 4, 2),  # vertices have one weight if nothing else is said
+        ("3 2 11\n9 2 5\n9 1 5 3 7\n9 2 7\n", 4, 2),
+        ("2 1 10\n1 2\n2 1\n", 2, 1),
         ("0 0\n", 0, 0),
     ],
 )

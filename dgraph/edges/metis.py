@@ -65,7 +65,7 @@ def _header(words: list[str], file: File) -> Header:
             f"{file.path} begins with {' '.join(words)!r}, expected vertices, edges and "
             "perhaps a format: is it a METIS file?"
         )
-    vertices, edges, form, constraints = [*words, "0", "1"][:4] if len(words) < 4 else words
+    vertices, edges, form, constraints = [*words, *("0", "1")[len(words) - 2 :]]
     sizes, weights, weighted = (digit != "0" for digit in form.zfill(3)[-3:])
     return Header(
         int(vertices), int(edges), sizes, weighted, int(constraints) if weights else 0
