@@ -77,6 +77,9 @@ def test_a_header_is_found(tmp_path: Path, header: str, rows: list[str], why: st
         (["1,2", "a,b"], "'1' in the first line is a number"),
         (["p1,q1", "p2,q2"], "nothing tells"),
         (["person,likes"], "nothing tells"),
+        (["7a,8b", "1,2"], "'7a' above numbers begins as one"),
+        (['"York, New",Leeds', "Hull,Ely", "Ely,Bath"], "nothing tells"),
+        (["Ann,Bob", '"York, New",Cid', '"Ely, Old",Dee'], "nothing tells"),
     ],
 )
 def test_no_edge_is_taken_for_a_header(tmp_path: Path, rows: list[str], why: str) -> None:

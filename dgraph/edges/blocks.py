@@ -95,6 +95,11 @@ class Scanner:
             and layout.bounds in ((2, 2), (3, 3))
         )
 
+    @property
+    def begins_file(self) -> bool:
+        """Whether the first row is in the first line of a file, and so not under names."""
+        return self.block.start == 0 and not self.block.layout.names
+
     def batches(self) -> Iterator[tuple[int, bool]]:
         """Yield how many rows were found, and whether they are in `numbers`."""
         at, patience = 0, 16

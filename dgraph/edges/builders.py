@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dgraph.edges.blocks import Scanner
 from dgraph.edges.dtypes import nullable
-from dgraph.edges.layout import MISSING
+from dgraph.edges.header import MISSING, has_decimal_comma, is_number
 from dgraph.edges.scan import lines_in, read_integers
 from dgraph.errors import EdgeValueError
 
@@ -132,17 +132,21 @@ class FloatBuilder:
             )
         self._parts.append(numbers.to_numpy(zero_copy_only=False))
 
-    @staticmethod
-    def _number(scanner: Scanner, row: int, word: str | None) -> float | None:
+    def _number(self, scanner: Scanner, row: int, word: str | None) -> float | None:
         if word is None or word.lower() in MISSING:
             return None
-        try:
-            return float(word.replace("_", "?"))  # Python reads 1_000 as a number, files do not
-        except ValueError:
-            raise EdgeValueError(
-                f"{scanner.place_of(row, 2)} has {word!r} as its weight, expected a number: "
-                "repair it, or name columns= without it"
-            ) from None
+        written = word.encode()
+        if is_number(written):  # Python reads 1_000 as a number as well, files do not
+            return float(word)
+        remedy = "repair it"
+        if has_decimal_comma(written):
+            remedy = "write a decimal point"
+        elif row == 0 and not self._parts and scanner.begins_file:
+            remedy += ", pass header=True (--header) if the line holds names"
+        raise EdgeValueError(
+            f"{scanner.place_of(row, 2)} has {word!r} as its weight, expected a number: "
+            f"{remedy}, or name columns= without it"
+        )
 
     def finish(self) -> NDArray[Any]:
         """Return the weights."""

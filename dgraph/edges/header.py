@@ -6,6 +6,7 @@ A line of words above lines of words may be either, so the reason is told::
     person,likes     names: all below have digits (p17, q4); or none of them occurs again, and
     ...              they are words for ends of edges
     Ann,Bob          an edge: Ann occurs again below, or nothing speaks against it
+    Ann,Bob,1_000    an edge: names above numbers do not begin with a digit; the weight is wrong
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-__all__ = ["Decision", "find_header", "is_number"]
+__all__ = ["MISSING", "Decision", "find_header", "has_decimal_comma", "is_number"]
 
 Rows = Sequence[Sequence[bytes]]
 
@@ -48,6 +49,13 @@ _WORDS = re.compile(
 )
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.I)
 _DIGIT = re.compile(rb"\d")
+_DECIMAL_COMMA = re.compile(rb"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_NAME = re.compile(r"\W*[^\W\d]")
+_BREAKS = re.compile(rb'[\s,;:|"]')  # what a field is put in quotes for
+
+
+#: What programs write for a weight that is missing.
+MISSING = frozenset({"", "na", "n/a", "null", "none", "nan", "<na>"})
 
 
 class Decision(NamedTuple):
@@ -71,6 +79,15 @@ def is_number(field: bytes) -> bool:
     (True, False)
     """
     return _NUMBER.fullmatch(field) is not None
+
+
+def has_decimal_comma(field: bytes) -> bool:
+    """Tell whether a field is written as a number with a comma for its point.
+
+    >>> has_decimal_comma(b"-1,5"), has_decimal_comma(b"1,2,3")
+    (True, False)
+    """
+    return _DECIMAL_COMMA.fullmatch(field) is not None
 
 
 def find_header(rows: Rows, lines: Sequence[bytes]) -> Decision:
@@ -98,15 +115,7 @@ def find_header(rows: Rows, lines: Sequence[bytes]) -> Decision:
     for pair in _PAIRS:
         if lower.issuperset(pair):
             return Decision(True, f"names: {pair[0]!r} and {pair[1]!r} are names of columns")
-    for at, field in enumerate(first):
-        if field and _all_below(others, at, is_number):
-            return Decision(True, f"names: {_text(field)!r} stands above numbers")
-    return _between_words(first, others, lines)
-
-
-def _between_words(first: Sequence[bytes], others: Rows, lines: Sequence[bytes]) -> Decision:
-    """Decide where words stand above words."""
-    if len(others) > 1 and _differs_in_quotes(lines):
+    if len(others) > 1 and _differs_in_quotes(rows, lines):
         return Decision(True, "names: the first line and the others differ in their quotes")
     ends = [at for at, field in enumerate(first) if field][:2]
     below = {field for row in others for field in row[: max(ends, default=0) + 1]}
@@ -116,6 +125,34 @@ def _between_words(first: Sequence[bytes], others: Rows, lines: Sequence[bytes])
             False,
             f"none: {_text(again)!r} in the first line occurs again below, so it is an id",
         )
+    return _above_numbers(first, others, ends) or _between_words(first, others, ends)
+
+
+def _above_numbers(
+    first: Sequence[bytes], others: Rows, ends: Sequence[int]
+) -> Decision | None:
+    """Decide where numbers stand below; None if there are none, or only below nothing.
+
+    >>> _above_numbers([b"Ann", b"Bob", b"1_000"], [[b"Cid", b"Dee", b"2"]], [0, 1]).why
+    "none: '1_000' above numbers begins as one, and not as a name"
+    """
+    above = [
+        at for at, field in enumerate(first) if field and _all_below(others, at, is_number)
+    ]
+    names = [at for at in above if _may_be_name(first[at])]
+    wrong = [at for at in above if _begins_as_number(first[at])]
+    if wrong and (set(wrong) & set(ends) or not set(names) & set(ends)):
+        shown = _text(first[wrong[0]])
+        return Decision(
+            False, f"none: {shown!r} above numbers begins as one, and not as a name"
+        )
+    if names:
+        return Decision(True, f"names: {_text(first[names[0]])!r} stands above numbers")
+    return None
+
+
+def _between_words(first: Sequence[bytes], others: Rows, ends: Sequence[int]) -> Decision:
+    """Decide where words stand above words."""
     shown = ", ".join(repr(_text(first[at])) for at in ends)
     if others and ends and all(_is_word(first[at]) for at in ends):
         return Decision(True, f"names: {shown} are words for ends of edges, and no ids below")
@@ -141,12 +178,30 @@ def _has_digit(field: bytes) -> bool:
     return _DIGIT.search(field) is not None
 
 
-def _differs_in_quotes(lines: Sequence[bytes]) -> bool:
-    """Tell whether the first line begins with a quote and no other has one, or vice versa."""
-    quoted = lines[0].startswith(b'"')
-    if quoted:
-        return not any(b'"' in line for line in lines[1:])
-    return b'"' not in lines[0] and all(line.startswith(b'"') for line in lines[1:])
+def _may_be_name(field: bytes) -> bool:
+    """Tell whether a field above numbers may be the name of their column.
+
+    >>> [_may_be_name(field) for field in (b"km", b"_2", b"w", b"1_000", b"$5", b"-", b"NA")]
+    [True, True, True, False, False, False, False]
+    """
+    text = _text(field)
+    return _NAME.match(text) is not None and text.lower() not in MISSING
+
+
+def _begins_as_number(field: bytes) -> bool:
+    return _NAME.match(_text(field)) is None and _has_digit(field)
+
+
+def _differs_in_quotes(rows: Rows, lines: Sequence[bytes]) -> bool:
+    """Tell whether the first line begins with a quote and no other has one, or vice versa.
+
+    Quotes that a field needs, for a separator in it, tell nothing.
+    """
+    if lines[0].startswith(b'"'):
+        return not (_BREAKS.search(rows[0][0]) or any(b'"' in line for line in lines[1:]))
+    others = all(line.startswith(b'"') for line in lines[1:])
+    needless = (row[0] for row in rows[1:] if row and not _BREAKS.search(row[0]))
+    return b'"' not in lines[0] and others and any(needless)
 
 
 def _is_word(field: bytes) -> bool:

@@ -13,7 +13,13 @@ from itertools import islice
 
 from dgraph.arguments import integer, optional_flag
 from dgraph.edges.files import File
-from dgraph.edges.header import Decision, find_header, is_number
+from dgraph.edges.header import (
+    MISSING,
+    Decision,
+    find_header,
+    has_decimal_comma,
+    is_number,
+)  # fmt: skip
 from dgraph.edges.preamble import Matrix, read_dimacs, read_matrix_market
 from dgraph.edges.roles import check_unique
 from dgraph.edges.scan import WHITESPACE, fields_of
@@ -29,6 +35,7 @@ _COMMENTS = (ord("#"), ord("%"))
 _SAMPLE = 32  # lines that are looked at
 _HEAD = 1 << 16  # bytes that are looked at, more if they hold too few lines
 _ANY = 1 << 40  # more fields than a line has
+_COMMA = 44
 
 _SEPARATORS = {
     " ": WHITESPACE, r"\s+": WHITESPACE, "whitespace": WHITESPACE,
@@ -36,8 +43,6 @@ _SEPARATORS = {
 }  # fmt: skip
 # Candidates for a separator; of those that fit equally well, the first in this order is taken.
 _GUESSES = {"csv": b",;\t ", "tsv": b"\t,; ", "el": b" \t,;", "wel": b" \t,;", "txt": b"\t;, "}
-# What programs write for a weight that is missing.
-MISSING = frozenset({"", "na", "n/a", "null", "none", "nan", "<na>"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +177,34 @@ def _separator(
     def fit(separator: int) -> int:
         return sum(_pairs_up(line, separator) for line in lines)
 
-    best = max(_GUESSES.get(file.format, _GUESSES["txt"]), key=fit)  # the first of equals
+    guesses = _GUESSES.get(file.format, _GUESSES["txt"])
+    best = max(guesses, key=fit)  # the first of equals
+    if best == _COMMA:
+        others = (other for other in guesses if fit(other) == fit(best))
+        best = next((other for other in others if _comma_is_point(lines, other)), best)
     word = "blanks" if best == WHITESPACE else repr(chr(best))
     why = f"{word}: cuts {fit(best)} of the first {len(lines)} lines into two fields or more"
     return best, {"separator": why}
+
+
+def _comma_is_point(lines: Sequence[bytes], separator: int) -> bool:
+    """Tell whether commas stand only in numbers after the ends, if another separator cuts.
+
+    Blanks cut also what is a name of several words: the ends must be integers then.
+
+    >>> _comma_is_point([b"a;b;1,5"], 59), _comma_is_point([b"a;b,c"], 59)
+    (True, False)
+    """
+    rows = [fields_of(line, separator)[0] for line in lines]
+    return all(
+        len(row) > 2
+        and all(
+            field.isdigit() if separator == WHITESPACE else b"," not in field
+            for field in row[:2]
+        )
+        and all(b"," not in field or has_decimal_comma(field) for field in row[2:])
+        for row in rows
+    )
 
 
 def _pairs_up(line: bytes, separator: int) -> bool:
@@ -232,8 +261,18 @@ def _default_columns(
     if "weight" in lower:
         return source, target, lower.index("weight")
     words = [row[weight] for row in rows if len(row) > weight >= 0]
+    return source, target, weight if _are_weights(words) else -1
+
+
+def _are_weights(words: Sequence[bytes]) -> bool:
+    """Tell whether a column holds numbers: its first word is one, or half of them are.
+
+    >>> _are_weights([b"", b"1_000", b"2", b"3,5"]), _are_weights([b"red", b"", b"x", b"2"])
+    (True, False)
+    """
     known = [word for word in words if word.decode("latin-1").lower() not in MISSING]
-    return source, target, weight if known and is_number(known[0]) else -1
+    numbers = [is_number(word) or has_decimal_comma(word) for word in known]
+    return bool(known) and (is_number(known[0]) or 2 * sum(numbers) >= len(known))
 
 
 def _named_columns(

@@ -40,10 +40,12 @@ def read_edges(
         Separator of text: " " (any blanks or tabs), "\t", ",", ";"; else found out.
     header : bool, optional
         Whether the first line of text holds names; else found out: from numbers below words,
-        known names, quotes, digits; if nothing tells, it is taken for an edge.
+        known names, quotes, digits; if an id of it occurs again below, or nothing tells, it is
+        taken for an edge.
     columns : list of names or positions, optional
         Which columns are source, target and perhaps weight; else those named so, or the first
-        two, and as weight the one after them if it holds numbers. Lines may then have any
+        two, and as weight the one after them if it holds numbers, which have decimal points,
+        not commas. Lines may then have any
         number of further fields.
     dtype : dtype or dict, optional
         Of both id columns, or of "source", "target" and "weight"; else ids are integers if
