@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import decimal
 import io
 import lzma
 from pathlib import Path
 from typing import Any
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -105,10 +107,23 @@ def test_one_column_is_not_both_ends(tmp_path: Path) -> None:
         (pa.array([2**64 - 1], pa.uint64()), "str", ["18446744073709551615"]),
         ([1, None, 2**60 + 1], "Int64", [1, None, 2**60 + 1]),
         ([1, None], "int64", None),
-        ([2.0, 5.0], "int64", [2, 5]),
-        ([2.5], "int64", None),
-        (["7", "8"], "int64", [7, 8]),
+        ([2.0, 5.0], "int64", None),
+        ([2.0, 5.0], "str", None),
+        ([True], "int64", None),
+        ([True], "str", None),
+        (pa.array([None], pa.float64()), "Int64", [None]),
+        (["7", "+8", "007"], "int64", [7, 8, 7]),
         (["7", "x"], "int64", None),
+        (["1_000"], "int64", None),
+        (["0x10"], "int64", None),
+        (["2.0"], "int64", None),
+        ([" 7"], "int64", None),
+        ([str(2**64 - 1)], "uint64", [2**64 - 1]),
+        ([str(2**64)], "uint64", None),
+        (pa.array([2**64 - 1, 1, None], pa.uint64()), "UInt64", [2**64 - 1, 1, None]),
+        ([b"Ann", None], "str", ["Ann", None]),
+        ([decimal.Decimal("7")], "int64", [7]),
+        ([decimal.Decimal("7.5")], "int64", None),
         (pa.array(["7", "7"]).dictionary_encode(), "uint8", [7, 7]),
     ],
 )
@@ -128,11 +143,50 @@ def test_no_dtype_changes_an_id(
 
 
 @pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("word", ["1_000", "0x10", "7.0", "٣", "", "9" * 30, "007", "+7", "-7"])
+def test_text_and_parquet_take_the_same_strings_for_integers(tmp_path: Path, word: str) -> None:
+    text = write(tmp_path / "a.csv", f'"{word}","{word}"\n')
+    for path in (text, parquet(tmp_path / "a.parquet", source=[word], target=[word])):
+        if word.lstrip("+-0") == "7":
+            assert listed(path, dtype="int64") == [(int(word), int(word))]
+        else:
+            with pytest.raises(EdgeValueError):
+                listed(path, dtype="int64")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_the_range_of_a_dtype_is_told_as_it_is(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", source=[-1], target=[1])
+    with pytest.raises(EdgeValueError, match="-1 is not between 0 and 18446744073709551615;"):
+        read_edges(path, dtype="uint64").compute()
+
+
+def not_utf8(*texts: bytes) -> pa.Array:
+    """Return strings as a writer leaves them that does not look."""
+    return pa.array(texts, pa.binary()).view(pa.string())
+
+
+@pytest.mark.parametrize("dtype", [None, "str", "int64"])
+def test_strings_of_parquet_that_are_no_utf8_are_told(
+    embedded: Client, tmp_path: Path, dtype: str | None
+) -> None:
+    wrong = not_utf8(b"\xff\xfe", b"a")
+    path = parquet(tmp_path / "a.parquet", u=wrong, v=wrong)
+    for edges in (read_edges(path, dtype=dtype), pq.read_table(path)):
+        with pytest.raises(EdgeValueError, match=r"'[uv]' holds b'\\xff\\xfe', expected text"):
+            dg.from_edges(edges, client=embedded)
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_dtypes_of_weights_and_of_other_formats(tmp_path: Path) -> None:
     path = parquet(tmp_path / "a.parquet", source=[1], target=[2], weight=["0.5"])
     found = read_edges(path, dtype={"target": "str", "weight": "float32"}).compute()
     assert found.dtypes.astype(str).to_list() == ["int64", "str", "float32"]
     assert found.values.tolist() == [[1, "2", 0.5]]
+    for wrong in (["1_000"], [True]):
+        path = parquet(tmp_path / "a.parquet", source=[1], target=[2], weight=wrong)
+        with pytest.raises(EdgeValueError, match=r"column 'weight' .* is no float64"):
+            read_edges(path, dtype={"weight": "float64"}).compute()
     wide = write(tmp_path / "a.npz", packed(source=[300], target=[2]))
     assert listed(wide, dtype="uint16") == [(300, 2)]
     with pytest.raises(EdgeValueError, match="column 'source' of dtype int64 is no int8"):
@@ -152,6 +206,21 @@ def test_integers_of_which_some_are_missing_do_not_become_floats(
     assert found.dtypes.to_list() == [np.uint64, np.uint64]
     expected = [(1, 2), (2, 3), (2**53 + 1, 2**64 - 1)]
     assert sorted(found.itertuples(index=False, name=None)) == expected
+
+
+@pytest.mark.parametrize("named", [("a", "b", "a"), ("a", "b", "b"), ("b", "a", "a")])
+def test_a_column_of_ids_may_be_the_weights_as_well(
+    embedded: Client, tmp_path: Path, named: tuple[str, str, str]
+) -> None:
+    frame = pd.DataFrame({"c": [9, 9], "a": [1, 2], "b": [2, 3]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    table = pa.Table.from_pandas(frame)
+    files = [tmp_path / "a.parquet", tmp_path / "a.csv"]
+    for edges in (frame, table, dd.from_pandas(frame, npartitions=2), *files):
+        with dg.from_edges(edges, *named, client=embedded) as g:
+            found: pd.DataFrame = embedded.compute(g.edges()).result()
+        assert sorted(found["weight"]) == frame[named[2]].to_list()
 
 
 def test_a_file_without_a_column_of_the_others_is_named(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse
+from distributed import Client
 
+import dgraph as dg
 from dgraph.edges.chunk import ChunkSpec, make_chunk
 from dgraph.edges.summary import combine
 from dgraph.edges.weights import read_weights
@@ -80,3 +85,53 @@ def test_weights_may_overflow_in_sum() -> None:
     frame = pd.DataFrame({"a": [1, 2], "b": [2, 3], "w": [1.7e308, 1.7e308]})
     _, receipt = make_chunk(frame, WEIGHTED, 0)
     assert (receipt.nulls, receipt.infinite) == (0, 0)
+
+
+MATRIX = "%%MatrixMarket matrix coordinate integer {}\n3 3 2\n2 1 {}\n3 2 4\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", f"1,2,{BIG}\n2,3,{2**60}\n3,1,0.5\n"),
+        ("a.csv", f"u,v,w\n1,2,+{BIG}\n"),
+        ("a.wel", f"1 2 {BIG}\n"),
+        ("a.gr", f"p sp 2 1\na 1 2 {BIG}\n"),
+        ("a.mtx", MATRIX.format("general", BIG)),
+        ("a.mtx", MATRIX.format("symmetric", BIG)),
+        ("a.graph", f"2 1 1\n2 {BIG}\n1 {BIG}\n"),
+    ],
+)
+@pytest.mark.parametrize("directed", [False, True])
+def test_weights_in_files_that_are_rounded_are_told(
+    embedded: Client, tmp_path: Path, name: str, content: str, directed: bool
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    for edges in (path, dg.read_edges(path)):
+        with (
+            pytest.warns(PrecisionWarning, match=f"above .*the first {BIG}, and was"),
+            dg.from_edges(edges, weight=True, directed=directed, client=embedded) as g,
+        ):
+            assert "above 2**53 rounded" in g.report["chosen"]["weights"]
+
+
+def test_weights_of_matrices_that_are_rounded_are_told(
+    embedded: Client, tmp_path: Path
+) -> None:
+    matrix = scipy.sparse.coo_array(([BIG, BIG], ([0, 1], [1, 0])), (2, 2))
+    scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
+    for edges in (matrix, tmp_path / "a.npz"):
+        with pytest.warns(PrecisionWarning, match=f"the first {BIG}, and was"):
+            dg.from_edges(edges, weight=True, client=embedded).close()
+    assert dg.read_edges(tmp_path / "a.npz").dtypes["weight"] == np.float64
+
+
+def test_what_was_rounded_is_not_told_of_other_weights(
+    embedded: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(f"1,2,{BIG}\n2,3,4\n")
+    frame = dg.read_edges(tmp_path / "a.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dg.from_edges(frame[frame["weight"] < 9], weight=True, client=embedded).close()

@@ -6,7 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["as_strings", "one_array"]
+from dgraph.errors import EdgeValueError
+
+__all__ = ["as_strings", "check_utf8", "one_array"]
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -35,3 +37,32 @@ def as_strings(array: pa.Array) -> Any:
     if pa.types.is_string(kind) or pa.types.is_string_view(kind):
         return array.cast(pa.large_string())
     return None
+
+
+def check_utf8(strings: pa.Array, name: str) -> None:
+    """Raise unless an array of strings holds text; files may call bytes so, unchecked.
+
+    Raises
+    ------
+    EdgeValueError
+        That names the column and the first that is none.
+
+    Examples
+    --------
+    >>> check_utf8(pa.array(["a", None]), "source")
+    """
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid as error:
+        wrong = next(filter(_is_not_utf8, strings.cast(pa.large_binary()).to_pylist()))
+        raise EdgeValueError(
+            f"column {name!r} holds {wrong!r}, expected text in UTF-8: write it so"
+        ) from error
+
+
+def _is_not_utf8(text: bytes | None) -> bool:
+    try:
+        (text or b"").decode()
+    except UnicodeDecodeError:
+        return True
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -114,9 +115,16 @@ class TextBuilder:
 
 
 class FloatBuilder:
-    """A column of weights; empty or written as missing: NaN."""
+    """A column of weights; empty or written as missing: NaN.
+
+    Attributes
+    ----------
+    rounded : tuple of int
+        How many are integers that float64 does not hold, and the first of them or 0.
+    """
 
     def __init__(self, dtype: str) -> None:
+        self.rounded = 0, 0
         self._dtype = dtype
         self._parts: list[NDArray[np.float64]] = []
 
@@ -130,7 +138,16 @@ class FloatBuilder:
                 [self._number(scanner, row, word) for row, word in enumerate(text.to_pylist())],
                 pa.float64(),
             )
-        self._parts.append(numbers.to_numpy(zero_copy_only=False))
+        values = numbers.to_numpy(zero_copy_only=False)
+        self._parts.append(values)
+        for row in np.flatnonzero(np.abs(values) >= 2**53).tolist():
+            self._note(text[row].as_py(), float(values[row]))
+
+    def _note(self, word: str, value: float) -> None:
+        """Count a weight if it is an integer, and not the float that it was read as."""
+        if word.lstrip("+-").isdecimal() and math.isfinite(value) and int(word) != int(value):
+            count, first = self.rounded
+            self.rounded = count + 1, first or int(word)
 
     def _number(self, scanner: Scanner, row: int, word: str | None) -> float | None:
         if word is None or word.lower() in MISSING:

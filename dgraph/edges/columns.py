@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dgraph.edges.arrow import as_strings, one_array
+from dgraph.edges.arrow import as_strings, check_utf8, one_array
 from dgraph.edges.parts import IdRange
 from dgraph.errors import EdgeTypeError, EdgeValueError
 from dgraph.vertices.ids import Ids, IntIds, StringIds
@@ -206,6 +206,7 @@ def _from_arrow(array: pa.Array, dtype: str, name: str) -> IdColumn:
         if rows == 0:
             return IdColumn(0, dtype, None)
         raise _wrong(dtype, name)
+    check_utf8(strings, name)
     filled = strings.fill_null("") if some is not None else strings
     return IdColumn(rows, dtype, StringIds(filled), missing=some)
 

@@ -242,7 +242,10 @@ def _from_table(table: Any, wanted: _Wanted, form: str) -> EdgeInput:
     names = column_names(table)
     positions = find_columns(names, wanted.source, wanted.target, wanted.weight)
     spec = _spec([names[at] for at in positions])
-    parts = cut_rows(select(table, positions))
+    taken = [*dict.fromkeys(positions)]  # a column of ids may be that of weights as well
+    if len(taken) < len(positions):
+        spec = replace(spec, weight=taken.index(positions[2]))
+    parts = cut_rows(select(table, taken))
     return EdgeInput(form, spec, parts, bool(wanted.directed), [])
 
 

@@ -22,6 +22,7 @@ from dgraph.edges.blocks import Block
 from dgraph.edges.files import File
 from dgraph.edges.survey import IdPlan
 from dgraph.edges.text import parse
+from dgraph.edges.weights import as_floats
 from dgraph.errors import DgraphError, EdgeTypeError, EdgeValueError
 from dgraph.vertices.hash import hash_ints
 
@@ -93,7 +94,9 @@ def parse_matrix(block: Block, plan: IdPlan, half: bool) -> pd.DataFrame:
         return upper(frame) if half else frame
     if half:
         return frame
-    return mirrored(frame, -1 if matrix.symmetry == "skew-symmetric" else 1)
+    both = mirrored(frame, -1 if matrix.symmetry == "skew-symmetric" else 1)
+    both.attrs = frame.attrs  # of what stands in the file
+    return both
 
 
 def symmetry_of(block: Block) -> int:
@@ -126,7 +129,7 @@ def entries(matrix: Any, weighted: bool, half: bool) -> pd.DataFrame:
     listed = _added_up(matrix).tocoo()
     columns = {"source": listed.row.astype(np.int64), "target": listed.col.astype(np.int64)}
     if weighted:
-        columns["weight"] = listed.data.astype(np.float64)
+        columns["weight"] = listed.data.astype(float) if matrix.dtype == bool else listed.data
     frame = pd.DataFrame(columns, copy=False)
     return upper(frame) if half and mirror_sum(frame) == 0 else frame
 
@@ -171,9 +174,9 @@ def read_npz(file: File, weighted: bool, half: bool) -> pd.DataFrame:
     with _named(file), file.open() as stream:
         with _loaded(stream) as arrays:
             if "format" not in arrays:
-                return _from_arrays(dict(arrays), weighted, file)
+                return as_floats(_from_arrays(dict(arrays), weighted, file))
         stream.seek(0)
-        return entries(scipy.sparse.load_npz(stream), weighted, half)
+        return as_floats(entries(scipy.sparse.load_npz(stream), weighted, half))
 
 
 @contextlib.contextmanager

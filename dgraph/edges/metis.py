@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dgraph.edges.files import File
 from dgraph.edges.matrices import mirror_sum, upper
+from dgraph.edges.weights import as_floats
 from dgraph.errors import EdgeValueError
 from dgraph.kernels import kernel
 
@@ -115,6 +116,7 @@ def read_metis(file: File, weighted: bool, half: bool) -> pd.DataFrame:
     if symmetric and buffer[-1] == 10:
         lines += 1  # after its end: the list of the last vertex, if that is empty
     _check_whole(header, frame, lines - 1, symmetric, file)
+    frame = as_floats(frame)
     return upper(frame) if half and symmetric else frame
 
 
@@ -223,7 +225,7 @@ def _arcs(header: Header, numbers: Numbers, ends: Numbers, file: File) -> pd.Dat
     neighbours = (place >= 0) & (place % step == 0)
     columns: dict[str, Any] = {"source": vertex[neighbours], "target": numbers[neighbours]}
     if header.weighted:
-        columns["weight"] = numbers[(place >= 0) & (place % 2 == 1)].astype(np.float64)
+        columns["weight"] = numbers[(place >= 0) & (place % 2 == 1)]
     return pd.DataFrame(columns, copy=False)
 
 

@@ -353,4 +353,6 @@ def _frame(readers: Sequence[Callable[[], Any]], meta: Any) -> dd.DataFrame:
 
 
 def _call(reader: Callable[[], Any]) -> Any:
-    return reader()
+    frame = reader()
+    frame.attrs.clear()  # they would not tell any more of what users make of it
+    return frame

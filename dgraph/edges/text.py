@@ -23,6 +23,7 @@ from dgraph.edges.files import File
 from dgraph.edges.layout import Layout
 from dgraph.edges.run import run_all
 from dgraph.edges.survey import NEAR, IdPlan, Survey, decide, survey
+from dgraph.edges.weights import note_rounded
 from dgraph.errors import EdgeValueError
 
 __all__ = ["TextFile", "TextReader", "empty", "parse", "plan_of", "survey_all"]
@@ -107,8 +108,9 @@ def parse(block: Block, plan: IdPlan) -> pd.DataFrame:
         "source": id_builder(scanner, 0, plan.source),
         "target": id_builder(scanner, 1, plan.target),
     }
+    weights = FloatBuilder(plan.weight)
     if block.layout.weighted:
-        columns["weight"] = FloatBuilder(plan.weight)
+        columns["weight"] = weights
     try:
         for rows, clean in scanner.batches():
             for column in columns.values():
@@ -118,7 +120,8 @@ def parse(block: Block, plan: IdPlan) -> pd.DataFrame:
             f"{block.file.path} has a line break inside quotes: leave out dtype=, then it is "
             "noticed in time"
         ) from None
-    return pd.DataFrame({name: column.finish() for name, column in columns.items()}, copy=False)
+    finished = {name: column.finish() for name, column in columns.items()}
+    return note_rounded(pd.DataFrame(finished, copy=False), weights.rounded)
 
 
 @dataclass(frozen=True, slots=True)

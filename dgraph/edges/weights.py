@@ -16,9 +16,13 @@ from numpy.typing import NDArray
 from dgraph.edges.arrow import one_array
 from dgraph.errors import EdgeTypeError
 
-__all__ = ["count_rounded", "read_weights"]
+__all__ = ["as_floats", "count_rounded", "note_rounded", "read_weights"]
 
 Weights = NDArray[np.float64]
+
+#: The attribute of a frame that holds what :func:`count_rounded` returned for its weights,
+#: which are floats already.
+_ROUNDED = "dgraph_rounded"
 
 
 def read_weights(column: Any, name: str) -> Weights:
@@ -74,7 +78,8 @@ def count_rounded(column: Any, weights: Weights) -> tuple[int, int]:
     (1, 9007199254740993)
     """
     if not len(weights) or _is_float(column):
-        return 0, 0
+        found: tuple[int, int] = getattr(column, "attrs", {}).get(_ROUNDED, (0, 0))
+        return found
     large = np.flatnonzero(np.abs(weights) >= 2**53)
     count, first = 0, 0
     if len(large):
@@ -83,6 +88,34 @@ def count_rounded(column: Any, weights: Weights) -> tuple[int, int]:
             if isinstance(value, Integral) and not math.isinf(weight) and value != int(weight):
                 count, first = count + 1, first if count else int(value)
     return count, first
+
+
+def as_floats(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with its weights, if it has any, as float64; those rounded are noted.
+
+    >>> frame = as_floats(pd.DataFrame({"weight": [1, 2**53 + 1]}))
+    >>> count_rounded(frame["weight"], frame["weight"].to_numpy())
+    (1, 9007199254740993)
+    """
+    if "weight" not in frame:
+        return frame
+    exact = frame["weight"]
+    weights = read_weights(exact, "weight")
+    return note_rounded(frame.assign(weight=weights), count_rounded(exact, weights))
+
+
+def note_rounded(frame: pd.DataFrame, rounded: tuple[int, int]) -> pd.DataFrame:
+    """Return a frame whose weights are floats, which remembers those that are rounded.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    rounded : tuple of int
+        What :func:`count_rounded` is to return for its weights.
+    """
+    if rounded[0]:
+        frame.attrs[_ROUNDED] = rounded
+    return frame
 
 
 def _is_float(column: Any) -> bool:
