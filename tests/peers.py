@@ -15,6 +15,7 @@ from dgraph.exchange.hub import Hub
 from dgraph.exchange.routing.ground import Ground
 from dgraph.exchange.transport.links import PeerLinks, Waker
 from dgraph.exchange.transport.unix import SocketChannel
+from dgraph.topology import CostModel
 
 RUN = 7
 
@@ -78,6 +79,7 @@ def run_apart(
     owners: Sequence[int],
     ways: tuple[Ground, str] | None = None,
     threads: int = 1,
+    cost: CostModel | None = None,
 ) -> dict[int, Any]:
     """Run a program on the slots of several processes, each a hub on a thread of its own.
 
@@ -85,10 +87,12 @@ def run_apart(
     ----------
     ways
         The ground and the name of the routing; None: directly.
+    cost
+        What "auto" reckons with.
     """
 
     def host(me: int) -> dict[int, Any]:
-        network = ways and Network(*ways, owners=owners, me=me)
+        network = ways and Network(*ways, cost=cost, owners=owners, me=me)
         slots = [slot for slot, owner in enumerate(owners) if owner == me]
         away = set(range(len(owners))).difference(slots)
         programs = {

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.engine.direct import Direct, masters_of, take_bits
+from dgraph.engine.direct import Direct, masters_of, take_bits, values_of
 from dgraph.engine.network import Network
 from dgraph.engine.places import gather
 from dgraph.engine.router import Router
@@ -149,7 +149,8 @@ class Context:
 
     def _direct(self) -> Direct:
         # not kept: it would keep this context, and its buffers, until garbage is collected
-        return Direct(self.slot, self.away, self.buffer)
+        dear = self.gateways.network.dear(self.slot) if self.gateways is not None else ()
+        return Direct(self.slot, self.away, self.buffer, dear)
 
     def ballot(self, vote: Any) -> Votes:
         """Return a vote as an array, and tell the router what the superstep is called."""
@@ -302,11 +303,12 @@ class Context:
         frames = self._direct().to_owners(shard, vertices, values)
         came = await self.exchange(frames, vote, "sum", work)
         found = [masters_of(shard, frame) for frame in came]
+        told = [values_of(frame, values.dtype) for frame in came]
         if len(came) == 1:
-            return found[0], came[0].columns[-1]
+            return found[0], told[0]
         if not came:
             return np.zeros(0, np.int32), np.zeros(0, values.dtype)
-        return np.concatenate(found), np.concatenate([frame.columns[-1] for frame in came])
+        return np.concatenate(found), np.concatenate(told)
 
     async def broadcast(
         self,

@@ -6,7 +6,7 @@ What goes over gateways is in :mod:`dgraph.engine.router`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +21,12 @@ from dgraph.engine.places import (
     mask_of,
     to_one_peer,
 )
+from dgraph.exchange.differences import decode_differences, encode_differences
 from dgraph.exchange.frame import Frame
 from dgraph.shard import Shard
 from dgraph.shard.bits import compress_bits, gather_bits, set_bits, words
 
-__all__ = ["Direct", "masters_of", "take_bits"]
+__all__ = ["Direct", "masters_of", "take_bits", "values_of"]
 
 Array = NDArray[Any]
 
@@ -40,11 +41,14 @@ class Direct(NamedTuple):
         The slots of other processes.
     buffer : callable
         Returns an array to fill and send, of a name, a length and a dtype.
+    dear : set of int
+        Slots of other processes to which bytes are so dear that integers go as differences.
     """
 
     slot: int
     away: frozenset[int]
     buffer: Callable[[Any, int, Any], Array]
+    dear: Collection[int] = ()
 
     def to_owners(
         self, shard: Shard, vertices: NDArray[np.int32], values: Array
@@ -67,9 +71,13 @@ class Direct(NamedTuple):
         return frames
 
     def _to_owner(self, shard: Shard, peer: int, places: Array, moved: Array) -> Frame:
-        size = int(shard.group_size[peer])
-        which = encode_places(places, size) if peer in self.away else (places,)
-        return Frame(self.slot, peer, (*which, moved), moved.size)
+        which: tuple[Array, ...] = (places,)
+        count, told = moved.size, moved
+        if peer in self.away:
+            dear = peer in self.dear
+            which = encode_places(places, int(shard.group_size[peer]), dear)
+            told = encode_differences(moved) if dear else moved
+        return Frame(self.slot, peer, (*which, told), count)
 
     def bits_to(self, shard: Shard, bits: NDArray[np.uint64], peer: int) -> list[Frame]:
         """Return the frame with the bits of the masters that a peer knows, if any is set."""
@@ -90,8 +98,13 @@ class Direct(NamedTuple):
 def masters_of(shard: Shard, frame: Frame) -> NDArray[np.int32]:
     """Return the masters that a frame of a reduce is about."""
     shared = shard.shared[frame.source]
-    places = decode_places(frame.columns[:-1], shared.size)
+    places = decode_places(frame.columns[:-1], shared.size, frame.count)
     return places if shard.prefix[frame.source] >= 0 else shared[places]
+
+
+def values_of(frame: Frame, dtype: np.dtype[Any]) -> Array:
+    """Return the values that a frame of a reduce has, which were of this dtype."""
+    return decode_differences(frame.columns[-1], frame.count, dtype)
 
 
 def take_bits(shard: Shard, bits: NDArray[np.uint64], frame: Frame) -> None:

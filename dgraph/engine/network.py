@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.exchange.differences import CODING
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.routing.choice import PICKED, Flow, Load, cheapest, measured
 from dgraph.exchange.routing.ground import Ground, Strategy, default_group
@@ -108,6 +109,7 @@ class Network:
         self._strategies: dict[tuple[str, bool], Strategy] = {}
         self._hops: dict[tuple[str, bool | None], tuple[Hop, ...]] = {}
         self._chosen: dict[Any, str] = {}
+        self._dear: dict[int, frozenset[int]] = {}
 
     def strategy(self, name: str, backwards: bool) -> Strategy:
         """Return a strategy of this ground."""
@@ -129,6 +131,18 @@ class Network:
     def key(self) -> str:
         """What the agreed ways of a graph depend on beside the strategy."""
         return f"{self.ground.group} {self.ground.monitor.tolist()}"
+
+    def dear(self, slot: int) -> frozenset[int]:
+        """Return the slots to which a byte costs a slot more than to save it.
+
+        Only "auto" heeds what a byte costs: the other routings are what it is held against.
+        """
+        found = self._dear.get(slot)
+        if found is None:
+            cost = np.array(self._cost.slowest)[self.ground.topology.levels(slot)]
+            some = np.flatnonzero(cost >= CODING) if self.routing == AUTO else ()
+            found = self._dear[slot] = frozenset(map(int, some))
+        return found
 
     @cached_property
     def level(self) -> NDArray[np.int64]:
