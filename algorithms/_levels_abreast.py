@@ -21,7 +21,10 @@ from dgraph.algorithms._abreast import (
     pull_bits,
 )
 from dgraph.algorithms._addresses import array_at, array_of
+from dgraph.algorithms._prefetch import prefetch
 from dgraph.algorithms._search import (
+    AHEAD,
+    ask_for,
     begin_up,
     forget,
     leave_out,
@@ -250,6 +253,13 @@ def _take(s, now, team, slot, owner, length):  # type: ignore[no-untyped-def]
     found_by = array_of(shown[FOUND_BY], length, np.int32)
     count = 0
     for i in range(length):
+        if i + 2 * AHEAD < length:
+            place = found[i + 2 * AHEAD] - start
+            if 0 <= place < size:
+                prefetch(names, place)
+            place = found[i + AHEAD] - start
+            if 0 <= place < size:
+                ask_for(np.uint64(names[place]), s)
         place = found[i] - start
         if 0 <= place < size:
             settle_one(np.uint64(names[place]), found_by[i], now[DEPTH], s)

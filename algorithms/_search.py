@@ -13,7 +13,9 @@ from dgraph.kernels import kernel
 from dgraph.shard.bits import lowest, ones
 
 __all__ = [
+    "AHEAD",
     "Search",
+    "ask_for",
     "begin_up",
     "bottom_up",
     "forget",
@@ -26,7 +28,7 @@ __all__ = [
     "top_down",
 ]
 
-#: Rows that a bottom-up level asks for before it reads them.
+#: Rows that a bottom-up level asks for before it reads them, and vertices found by other slots.
 AHEAD = 16
 
 #: The same for the rows of a frontier, which is often short.
@@ -112,7 +114,17 @@ def start(s, sources):  # type: ignore[no-untyped-def]
 def settle(met, ranks, depth, s):  # type: ignore[no-untyped-def]
     """Take what other slots have found at `depth`: of several parents the first by rank."""
     for i in range(met.size):
+        if i + AHEAD < met.size:
+            ask_for(np.uint64(met[i + AHEAD]), s)
         settle_one(np.uint64(met[i]), ranks[i], depth, s)
+
+
+@kernel
+def ask_for(v, s):  # type: ignore[no-untyped-def]
+    """Ask for what `settle_one` will read and write of `v`."""
+    prefetch(s.seen, v >> _SIX)
+    prefetch(s.level, v)
+    prefetch(s.parent, v)
 
 
 @kernel
