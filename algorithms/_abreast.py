@@ -42,12 +42,14 @@ __all__ = [
     "START",
     "TEAM",
     "Team",
+    "common_of",
     "inner_of",
     "join_near_team",
     "join_team",
     "meet_team",
     "note_sent",
     "pull_bits",
+    "table_of",
     "take_commons",
 ]
 
@@ -109,7 +111,9 @@ class Team(NamedTuple):
     cursors: Array
 
 
-def join_team(ctx: Context, shard: Shard, arrays: Sequence[Array], votes: int) -> Team:
+def join_team(
+    ctx: Context, shard: Shard, table: Array, ours: tuple[Array, ...], arrays: Sequence[Any]
+) -> Team:
     """Let all slots see some arrays of this one from the next meeting on.
 
     Parameters
@@ -117,29 +121,44 @@ def join_team(ctx: Context, shard: Shard, arrays: Sequence[Array], votes: int) -
     ctx : Context
         One with a `meeting`.
     shard : Shard
-    arrays : sequence of arrays
-        Of the same dtypes on all slots.
-    votes : int
-        Of how many numbers a vote is.
+    table : int64 array of shape (2, fields)
+        See :func:`table_of`; of the same dtypes on all slots.
+    ours : tuple of arrays
+        What all slots have in common, see :func:`common_of`, if this one comes first.
+    arrays : sequence
+        Holds those in the table.
     """
-    common = ctx.board.get("team")
-    if common is None:
-        common = ctx.board.setdefault("team", _common(ctx.slots, len(arrays), votes))
+    ours = ctx.board.setdefault("team", ours)
     assert ctx.meeting is not None
-    team = Team(ctx.slot, ctx.meeting, *common)
+    team = Team(ctx.slot, ctx.meeting, *ours)
     ctx.board[ctx.slot] = arrays  # who fails must not take them away from the others
-    team.shown[ctx.slot] = [address(some) for some in arrays], [some.size for some in arrays]
+    team.shown[ctx.slot] = table
     mine, others = _routes(shard)
     team.routes[ctx.slot, :, START], team.routes[ctx.slot, :, LENGTH] = mine
     team.routes[:, ctx.slot, NAMES:] = others
     return team
 
 
+def table_of(arrays: Sequence[Array]) -> Array:
+    """Return the addresses and lengths of some arrays, as kernels look for them."""
+    return np.array([[address(some) for some in arrays], [some.size for some in arrays]])
+
+
 def _supersteps(slots: int) -> int:
     return max(1, min(SUPERSTEPS, ENTRIES // slots**2))
 
 
-def _common(slots: int, fields: int, votes: int) -> tuple[Array, ...]:
+def common_of(slots: int, fields: int, votes: int) -> tuple[Array, ...]:
+    """Return what the slots of one process have in common: of a team all but the first two.
+
+    Parameters
+    ----------
+    slots : int
+    fields : int
+        Arrays that each slot shows.
+    votes : int
+        Of how many numbers a vote is.
+    """
     supersteps = _supersteps(slots)
     return (
         np.empty((slots, 2, fields), np.int64),
@@ -235,7 +254,7 @@ def join_near_team(
         routes[me, slot, NAMES:] = address(names), prefix[me] >= 0, 0, 0
         if mask.size:
             routes[me, slot, MASK:] = address(mask), mask.size
-    shown[me] = [address(some) for some in arrays], [some.size for some in arrays]
+    shown[me] = table_of(arrays)
     (routes[me, :, START], routes[me, :, LENGTH]), _ = _routes(shard)
     assert ctx.near is not None
     return Team(

@@ -41,11 +41,13 @@ from dgraph.shard.rows import Rows
 
 __all__ = [
     "AWAKE",
+    "BEGINS",
     "DEPTH",
     "ENOUGH",
     "FOUND",
     "FOUND_BY",
     "FRONT",
+    "NAMED",
     "NOBODY",
     "SPARE",
     "STAGES",

@@ -7,7 +7,7 @@ several of a host.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,23 @@ from numpy.typing import NDArray
 from dgraph.algorithms._abreast import (
     TEAM,
     Team,
+    common_of,
     inner_of,
     join_near_team,
     join_team,
+    table_of,
     take_commons,
 )
+from dgraph.algorithms._addresses import address
 from dgraph.algorithms._levels_abreast import (
     AWAKE,
+    BEGINS,
     DEPTH,
     ENOUGH,
     FOUND,
     FOUND_BY,
     FRONT,
+    NAMED,
     NOBODY,
     SPARE,
     STAGES,
@@ -45,11 +50,14 @@ from dgraph.errors import RunAbortedError
 from dgraph.shard import Shard
 from dgraph.shard.bits import words
 from dgraph.shard.rows import rows_of
+from dgraph.shard.scratch import fresh
 from dgraph.vertices.ids import Ids
 
 __all__ = [
+    "Room",
     "can_go_abreast",
     "in_common",
+    "make_room",
     "search_abreast",
     "search_near",
     "take_search_commons",
@@ -63,8 +71,50 @@ def can_go_abreast(shard: Shard) -> bool:
     return shard.out_split is None and shard.rank.dtype == np.int32
 
 
+class Room(NamedTuple):
+    """What a slot needs for a search, ready for the next one: the GIL makes them wait in turn.
+
+    Parameters
+    ----------
+    search : Search
+    now : int64 array
+        How far it is, see `DEPTH`.
+    table : int64 array
+        What it shows, see `SPARE`; the sources are not in it.
+    ours : tuple of arrays
+        What all slots have in common, if this one comes first.
+    others : tuple of arrays
+        Those of the table that are nowhere else.
+    """
+
+    search: Search
+    now: Array
+    table: Array
+    ours: tuple[Array, ...]
+    others: tuple[Array, ...]
+
+
+def make_room(shard: Shard, search: Search, first: Array) -> Room:
+    """Return room for searches of a graph, one at a time.
+
+    Parameters
+    ----------
+    shard : Shard
+    search : Search
+        Its arrays, with arbitrary contents.
+    first : uint32 array
+        The first in-neighbour of each master.
+    """
+    slots, nothing = len(shard.shared), np.zeros(0, np.int64)
+    spare = fresh(search.front.size, np.uint64)
+    far = np.zeros(UNTIL + 1, np.int64)
+    arrays = _arrays(shard, search, spare, first, np.zeros(0, np.int32), nothing, far)
+    ours = common_of(slots, len(arrays), ENOUGH + 1)
+    return Room(search, np.zeros_like(far), table_of(arrays), ours, (spare, first, far))
+
+
 async def search_abreast(
-    ctx: Context, shard: Shard, s: Search, sources: Ids, first: Array, rules: Rules
+    ctx: Context, shard: Shard, room: Room, sources: Ids, rules: Rules
 ) -> None:
     """Search from `sources`, all slots in one process.
 
@@ -74,18 +124,20 @@ async def search_abreast(
         On every slot alike, if one of `sources` is not in the graph.
     """
     _, named, begins = named_by(shard, sources)
-    spare = ctx.scratch(shard, s.front.size, np.uint64)
-    far = np.zeros(UNTIL + 1, np.int64)
-    arrays = _arrays(shard, s, spare, first, named, begins, far)
-    team = join_team(ctx, shard, arrays, ENOUGH + 1)
-    now = np.zeros(UNTIL + 1, np.int64)
-    now[AWAKE] = NOBODY
+    room.table[:, NAMED], room.table[:, BEGINS] = _place_of(named), _place_of(begins)
+    team = join_team(ctx, shard, room.table, room.ours, (room, named, begins))
+    now = room.now
+    now[:], now[AWAKE] = 0, NOBODY
     while search(team, rules, now):
         if now[DEPTH] < 0:  # it says which
             await masters_of(ctx, shard, sources)
         if await _is_over(ctx, team, rules, now):
             return
     raise RunAbortedError("another slot has failed")
+
+
+def _place_of(array: Array) -> tuple[int, int]:
+    return address(array), array.size
 
 
 async def take_search_commons(

@@ -38,6 +38,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,8 +57,10 @@ from dgraph.algorithms._search import (
     top_down,
 )
 from dgraph.algorithms._search_abreast import (
+    Room,
     can_go_abreast,
     in_common,
+    make_room,
     search_abreast,
     search_near,
     take_search_commons,
@@ -75,6 +78,7 @@ from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.bits import words
 from dgraph.shard.rows import rows_of
+from dgraph.shard.scratch import fresh
 from dgraph.vertices.ids import Ids
 
 if TYPE_CHECKING:
@@ -103,8 +107,9 @@ async def bfs_slot(
     rules = Rules(limit, ALPHA, BETA, *counts)
     abreast = can_go_abreast(shard)
     if abreast and ctx.meeting is not None:
-        s, first = _begin(ctx, shard), _first_neighbours(shard)
-        await search_abreast(ctx, shard, s, sources, first, rules)
+        room = ctx.borrow(shard, "search", lambda: _room(shard))
+        await search_abreast(ctx, shard, room, sources, rules)
+        s = room.search
     else:
         s = await _search_apart(ctx, shard, sources, rules, may_meet=abreast)
     return {"distance": Nullable(s.level), "predecessor": Neighbours(s.parent)}
@@ -193,21 +198,30 @@ async def _bottom_up_levels(
 
 def _begin(ctx: Context, shard: Shard, common: Common | None = None) -> Search:
     """Return room for the state of a search, with arbitrary contents."""
-    masters, proxies = shard.masters, shard.size - shard.masters
-    ranks = shard.rank.dtype
-    if common is not None:
-        found, found_by, front = in_common(ctx, common)
-    else:
-        front = ctx.scratch(shard, words(shard.size), np.uint64)
-        found = ctx.scratch(shard, proxies, np.int32)
-        found_by = ctx.scratch(shard, proxies, ranks)
+    told = None if common is None else in_common(ctx, common)
+    return _search_in(shard, lambda *form: ctx.scratch(shard, *form), told)
+
+
+def _room(shard: Shard) -> Room:
+    return make_room(shard, _search_in(shard, fresh), _first_neighbours(shard))
+
+
+def _search_in(
+    shard: Shard, make: Callable[[int, Any], Array], told: tuple[Array, ...] | None = None
+) -> Search:
+    """Return the state of a search in arrays that `make` makes; `told`: see `in_common`."""
+    masters, proxies, ranks = shard.masters, shard.size - shard.masters, shard.rank.dtype
+    if told is None:
+        front = make(words(shard.size), np.uint64)
+        told = make(proxies, np.int32), make(proxies, ranks), front
+    found, found_by, front = told
     return Search(
-        level=ctx.scratch(shard, masters, np.int32),
-        parent=ctx.scratch(shard, masters, ranks),
-        seen=ctx.scratch(shard, words(shard.size), np.uint64),
+        level=make(masters, np.int32),
+        parent=make(masters, ranks),
+        seen=make(words(shard.size), np.uint64),
         front=front,
-        filled=ctx.scratch(shard, words(words(masters)), np.uint64),
-        queue=ctx.scratch(shard, masters, np.int32),
+        filled=make(words(words(masters)), np.uint64),
+        queue=make(masters, np.int32),
         found=found,
         found_by=found_by,
     )

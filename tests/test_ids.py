@@ -77,6 +77,19 @@ def test_locate_compares_by_value(ids: Ids, queries: Ids) -> None:
     assert table.locate(queries).tolist() == [place.get(q, -1) for q in queries.to_list()]
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("asked", DTYPES)
+def test_few_ids_are_located_by_value(dtype: str, asked: str) -> None:
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    values = [least, least + 1, *range(9, 89), most - 1, most]
+    table, place = IntIds(np.array(values, dtype)), {value: i for i, value in enumerate(values)}
+    first, last = np.iinfo(asked).min, np.iinfo(asked).max
+    for query in (first, first + 1, 0, 9, 88, 89, last // 2 + 1, last - 1, last):
+        found = table.locate(IntIds(np.array([query], asked)))
+        assert found.dtype == np.int64
+        assert found.tolist() == [place.get(query, -1)]
+
+
 @given(st.one_of(st.tuples(int_ids(), int_ids()), st.tuples(string_ids, string_ids)))
 def test_searchsorted_counts_what_is_smaller(pair: tuple[Any, Any]) -> None:
     ids, queries = pair

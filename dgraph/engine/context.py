@@ -12,7 +12,7 @@ until two exchanges later, nor into one that was received.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -117,7 +117,7 @@ class Context:
         self.board: dict[Any, Any] = {}
         #: If all slots are on one host, but in several processes.
         self.near: Near | None = None
-        self._borrowed: list[tuple[Scratch, Array]] = []
+        self._borrowed: list[tuple[Scratch, Hashable, Any]] = []
         self._buffers: dict[Any, Array] = {}
 
     async def exchange(
@@ -195,15 +195,20 @@ class Context:
 
     def scratch(self, shard: Shard, length: int, dtype: Any) -> Array:
         """Return an array to use for the length of the run, with arbitrary contents."""
-        pool: Scratch = shard.derived.setdefault("scratch", Scratch())
-        array = pool.borrow(length, dtype)
-        self._borrowed.append((pool, array))
+        array = _scratch_of(shard).borrow(length, dtype)
+        self._borrowed.append((_scratch_of(shard), (length, array.dtype), array))
         return array
+
+    def borrow(self, shard: Shard, name: Hashable, make: Callable[[], T]) -> T:
+        """Return, for the run, what one before has borrowed under a name, or `make` makes."""
+        thing = _scratch_of(shard).take(name, make)
+        self._borrowed.append((_scratch_of(shard), name, thing))
+        return thing
 
     def close(self) -> None:
         """Give back what was borrowed, once nothing of the run looks at it any more."""
-        for pool, array in self._borrowed:
-            pool.give_back(array)
+        for pool, name, thing in self._borrowed:
+            pool.put(name, thing)
         self._borrowed.clear()
 
     async def show(self, what: T) -> list[T]:
@@ -388,3 +393,8 @@ class Context:
         bits[words(shard.masters) :] = 0
         for frame in came:
             take_bits(shard, bits, frame)
+
+
+def _scratch_of(shard: Shard) -> Scratch:
+    found: Scratch | None = shard.derived.get("scratch")
+    return shard.derived.setdefault("scratch", Scratch()) if found is None else found

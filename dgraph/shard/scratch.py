@@ -12,21 +12,23 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Scratch"]
+__all__ = ["Scratch", "fresh"]
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 #: Bytes of a huge page, and of the smallest array for which whole ones are taken.
 PAGE, LEAST = 1 << 21, 1 << 20
 
 
 class Scratch:
-    """Arrays to borrow: runs that go on at the same time get different ones.
+    """Arrays to borrow, and what else a run has made: runs at the same time get different ones.
 
     Examples
     --------
@@ -38,29 +40,39 @@ class Scratch:
     """
 
     def __init__(self) -> None:
-        self._free: dict[tuple[int, np.dtype[Any]], list[Array]] = {}
+        self._free: dict[Hashable, list[Any]] = {}
 
     def borrow(self, length: int, dtype: DTypeLike) -> Array:
         """Return an array, with whatever its last borrower left in it."""
-        free = self._free.setdefault((length, np.dtype(dtype)), [])
-        try:
-            return free.pop()  # one step, so no two threads get the same array
-        except IndexError:
-            return _fresh(length, np.dtype(dtype))
+        key = length, np.dtype(dtype)
+        array: Array = self.take(key, lambda: fresh(*key))
+        return array
 
     def give_back(self, array: Array) -> None:
         """Let the next run have an array."""
-        self._free.setdefault((array.size, array.dtype), []).append(array)
+        self.put((array.size, array.dtype), array)
+
+    def take(self, name: Hashable, make: Callable[[], T]) -> T:
+        """Return what was put there under a name, or what `make` makes."""
+        free = self._free.setdefault(name, [])
+        try:
+            return free.pop()  # type: ignore[no-any-return]  # one step: no two get the same
+        except IndexError:
+            return make()
+
+    def put(self, name: Hashable, thing: Any) -> None:
+        """Let the next run take a thing."""
+        self._free.setdefault(name, []).append(thing)
 
     @property
-    def arrays(self) -> list[Array]:
-        """The arrays that nobody has borrowed."""
-        return [array for free in list(self._free.values()) for array in list(free)]
+    def arrays(self) -> list[Any]:
+        """The arrays that nobody has borrowed, and what holds such."""
+        return [thing for free in list(self._free.values()) for thing in list(free)]
 
 
-def _fresh(length: int, dtype: np.dtype[Any]) -> Array:
+def fresh(length: int, dtype: DTypeLike) -> Array:
     """Return a new array, in huge pages if it is long."""
-    size = length * dtype.itemsize
+    size = length * np.dtype(dtype).itemsize
     if size < LEAST or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.empty(length, dtype)
     whole = -(-size // PAGE) * PAGE

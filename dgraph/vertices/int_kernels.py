@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from dgraph.kernels import count_below, kernel
 from dgraph.vertices.base import code_dtype, frozen
 
+#: With fewer queries than one to so many keys, each is searched for: a table would cost more.
+FEW = 16
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Fibonacci hashing
 _SIGN = np.uint64(1 << 63)
 
@@ -83,7 +86,7 @@ def positions_in(table: Keys, queries: Keys, dtype: type[Any]) -> NDArray[Any]:
     table, queries = frozen(table), frozen(queries)
     low, high = int(table[0]), int(table[-1])
     found, entry = np.empty(len(queries), dtype), code_dtype(len(table))
-    if len(queries) * 16 < len(table):  # too few to pay for a table
+    if len(queries) * FEW < len(table):
         _look_up_sorted(table, queries, found)
     elif is_dense(low, high, max(len(table), len(queries))):
         _look_up_dense(table, queries, np.full(high - low + 1, -1, entry), found)

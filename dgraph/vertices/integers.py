@@ -13,6 +13,7 @@ from dgraph.errors import EdgeTypeError
 from dgraph.vertices.base import Codes, Ids, Positions, Side, code_dtype
 from dgraph.vertices.hash import hash_ints
 from dgraph.vertices.int_kernels import (
+    FEW,
     Keys,
     keys_of_words,
     positions_in,
@@ -137,12 +138,21 @@ class IntIds(Ids):
         """Return where each query stands in self (ascending, distinct); -1: missing."""
         if not isinstance(queries, IntIds):
             return np.full(len(queries), -1, np.int64)
+        if self.values.dtype != np.int64 and len(queries) * FEW < len(self):
+            return self._locate_few(queries.values)
         biased = self._biased
         keys = _keys(queries.values, biased)
         positions: Positions = positions_in(_keys(self.values, biased), keys, np.int64)
         if queries._biased != biased:
             positions[_outside(queries.values, biased) != 0] = -1
         return positions
+
+    def _locate_few(self, queries: Integers) -> Positions:
+        """Do so without making keys of all ids."""
+        same = queries.astype(self.values.dtype)
+        fits = (same.astype(queries.dtype) == queries) & ((same < 0) == (queries < 0))
+        places = np.minimum(np.searchsorted(self.values, same), len(self) - 1)
+        return np.where(fits & (self.values[places] == same), places, -1)
 
     def searchsorted(self, queries: IntIds, side: Side = "left") -> Positions:
         """Return where each query would be inserted into self (ascending)."""
