@@ -19,7 +19,14 @@ from pyarrow.lib import ArrowException
 import dgraph as dg
 from dgraph.cli_cluster import CLUSTER_OPTIONS, Command, cluster_client, with_options
 from dgraph.cli_interrupt import INTERRUPTED, end_at_once, interrupted_once
-from dgraph.cli_messages import complain, notes_to_terminals, remedy, say, warn_in_lines
+from dgraph.cli_messages import (
+    complain,
+    in_words,
+    notes_to_terminals,
+    remedy,
+    say,
+    warn_in_lines,
+)
 from dgraph.cli_placement import PLACEMENT_OPTIONS, placement
 from dgraph.cli_topology import topology
 from dgraph.edges.files import FORMATS
@@ -106,9 +113,8 @@ def _job_command(name: str, *options: Any) -> Callable[[Command], Command]:
 
 def _execute(job: Job, algorithm: Callable[..., Any], **arguments: Any) -> None:
     """Build the graph, run the algorithm, and write or print what it gives."""
-    if job.out is not None:
-        check_output(job.out, job.format)
-    elif job.format == "parquet":
+    job.check_output()
+    if job.out is None and job.format == "parquet":
         raise click.UsageError("--format parquet needs a file: name it with --out")
     with (
         cluster_client(job.workers, job.threads, job.scheduler) as client,
@@ -346,8 +352,10 @@ def _main(arguments: list[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("dgraph: interrupted", err=True)  # unless that was said already
         return INTERRUPTED
-    except (DgraphError, OSError, ArrowException) as error:
+    except (DgraphError, ArrowException) as error:
         return complain(str(error))
+    except OSError as error:
+        return complain(in_words(error))
     return code or 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import sys
 import warnings
@@ -14,13 +15,30 @@ import click
 from dgraph.errors import DgraphWarning, EmptyWarning
 from dgraph.keywords import nearest
 
-__all__ = ["complain", "notes_to_terminals", "remedy", "say", "warn_in_lines"]
+__all__ = ["complain", "in_words", "notes_to_terminals", "remedy", "say", "warn_in_lines"]
 
 
 def complain(message: str) -> int:
     """Say in one line what is wrong; return the exit code of bad input."""
     say(message)
     return 2
+
+
+def in_words(error: OSError) -> str:
+    """Return what an error of the operating system says, and what to do about it.
+
+    >>> import errno
+    >>> in_words(PermissionError(errno.EACCES, "Permission denied", "edges.csv"))
+    "'edges.csv': Permission denied"
+    >>> in_words(OSError(errno.ENOSPC, "No space left on device"))
+    'No space left on device: make room where output and temporary files go'
+    """
+    if error.strerror is None:
+        return str(error)
+    where = "" if error.filename is None else f"{error.filename!r}: "
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    advice = ": make room where output and temporary files go" * full
+    return f"{where}{error.strerror}{advice}"
 
 
 def remedy(error: click.ClickException) -> str:

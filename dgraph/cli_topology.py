@@ -10,6 +10,7 @@ import click
 import dgraph as dg
 from dgraph.cli_cluster import CLUSTER_OPTIONS, cluster_client, with_options
 from dgraph.errors import TopologyWarning
+from dgraph.output import check_output
 from dgraph.plurals import counted
 from dgraph.topology import Topology
 from dgraph.topology.sources import FORMATS
@@ -65,6 +66,8 @@ def show(file: str | None, form: str | None, name: str | None, **cluster: Any) -
 @with_options(*CLUSTER_OPTIONS)
 def probe(out: str | None, given: str | None, seconds: float, **cluster: Any) -> None:
     """Measure latency and rate by level and transport, and keep them for later runs."""
+    if out is not None:
+        check_output(out, "json", () if given is None else [given])
     with cluster_client(**cluster) as client:
         found = dg.topology.probe(client, topology=given, seconds=seconds, out=out)
     click.echo(str(found))

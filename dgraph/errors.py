@@ -22,6 +22,7 @@ __all__ = [
     "MissingFileError",
     "OptionError",
     "OptionTypeError",
+    "OutputError",
     "PrecisionWarning",
     "RoomWarning",
     "RunAbortedError",
@@ -64,6 +65,10 @@ class EdgeTypeError(DgraphError, TypeError):
 
 class MissingFileError(DgraphError, FileNotFoundError):
     """A path leads to no file."""
+
+
+class OutputError(DgraphError, OSError):
+    """A file cannot be written: its disk is full, or its folder takes none."""
 
 
 class VertexNotFoundError(DgraphError, KeyError):

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+
 import dgraph as dg
-from dgraph.edges.ldbc import Properties, read_properties
+from dgraph.edges.files import find_files
+from dgraph.edges.ldbc import Properties, companions, read_properties
 from dgraph.edges.sources import Files
+from dgraph.output import check_output
 from dgraph.policies import CHOICES
 
 __all__ = ["Job"]
@@ -69,6 +73,15 @@ class Job:
         if self.weight is not None:
             return self
         return replace(self, weight=self.stated.weight(algorithm))
+
+    def check_output(self) -> None:
+        """Raise if there is an output that cannot be written, or is one of the inputs."""
+        if self.out is None:
+            return
+        files = find_files(self.edges, self.input_format)
+        local = [file for file in files if isinstance(file.system, LocalFileSystem)]
+        inputs = [name for file in local for name in (file.path, *companions(file))]
+        check_output(self.out, self.format, inputs)
 
     def graph(self, client: Any) -> dg.Graph:
         """Read the edges and build the graph."""

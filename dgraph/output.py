@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
 
-from dgraph.errors import OptionError
+from dgraph.errors import OptionError, OutputError
 
 __all__ = ["FORMATS", "check_output", "print_lines", "write_frame", "write_whole"]
 
 #: LDBC Graphalytics' word for vertices that were not reached by a search.
 UNREACHED = 2**63 - 1
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-def check_output(path: str | os.PathLike[str], form: str | None = None) -> None:
-    """Raise OptionError unless `path` is a file that :func:`write_frame` can make.
+
+def check_output(
+    path: str | os.PathLike[str],
+    form: str | None = None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+) -> None:
+    """Raise unless `path` is a file that :func:`write_frame` can make.
+
+    Parameters
+    ----------
+    path, form
+        As there.
+    inputs : iterable of paths
+        Files that are read, none of which it may be, by whatever name.
+
+    Raises
+    ------
+    OptionError
+    OutputError
+        If the file system does not let files be made there.
 
     Examples
     --------
@@ -30,11 +50,16 @@ def check_output(path: str | os.PathLike[str], form: str | None = None) -> None:
         ...
     dgraph.errors.OptionError: the output must end in .parquet or .csv, not 'ranks.xlsx'
     """
-    path = Path(path)
-    if form is None and path.suffix[1:] not in ("parquet", "csv"):
-        raise OptionError(f"the output must end in .parquet or .csv, not {str(path)!r}")
+    given, path = Path(path), Path(os.path.realpath(path))
+    if form is None and given.suffix[1:] not in ("parquet", "csv"):
+        raise OptionError(f"the output must end in .parquet or .csv, not {str(given)!r}")
     if path.is_dir():
-        raise OptionError(f"the output is a folder, expected a file: {str(path)!r}")
+        raise OptionError(f"the output is a folder, expected a file: {str(given)!r}")
+    if path.exists() and not path.is_file():
+        raise OptionError(
+            f"the output is a device or pipe, expected a file: {str(given)!r}; leave --out out "
+            "and name --format to write to standard output"
+        )
     if not path.parent.is_dir():
         raise OptionError(f"the folder of the output does not exist: make {str(path.parent)!r}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -42,6 +67,17 @@ def check_output(path: str | os.PathLike[str], form: str | None = None) -> None:
             f"the folder of the output, {str(path.parent)!r}, is not yours to write to: choose "
             "another, or change its permissions"
         )
+    if path.exists():
+        there = path.stat()
+        for each in filter(os.path.exists, inputs):
+            if os.path.samestat(os.stat(each), there):
+                raise OptionError(
+                    f"the output {str(given)!r} is the input {str(each)!r}, which would be "
+                    "lost: choose another name"
+                )
+    handle, beside = _open_beside(path)
+    os.close(handle)
+    os.unlink(beside)
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str], form: str | None = None) -> None:
@@ -64,6 +100,8 @@ def write_frame(frame: Any, path: str | os.PathLike[str], form: str | None = Non
     ------
     OptionError
         If the path has another ending or its folder does not exist.
+    OutputError
+        If its folder takes no files, or its disk has no room.
     """
     check_output(path, form)
     path = Path(path)
@@ -72,17 +110,41 @@ def write_frame(frame: Any, path: str | os.PathLike[str], form: str | None = Non
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Let `write` write a file, which is there whole or not at all."""
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    """Let `write` write a file, which is there whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If its folder takes no files, or its disk has no room.
+    """
+    path = Path(os.path.realpath(path))  # a link stays one
+    handle, beside = _open_beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
         os.chmod(beside, 0o666 & ~_umask())
         os.replace(beside, path)
-    except BaseException:
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise OutputError(
+            f"{str(path)!r} was not written, {error.strerror}: make room, or choose another "
+            "place"
+        ) from error
+    finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
-        raise
+
+
+def _open_beside(path: Path) -> tuple[int, str]:
+    """Open a new file in the folder of another one; return its handle and name."""
+    try:
+        return tempfile.mkstemp(prefix=f".{path.name[:80]}.", dir=path.parent)
+    except OSError as error:
+        raise OutputError(
+            f"the folder of the output, {str(path.parent)!r}, takes no files, "
+            f"{error.strerror}: choose another"
+        ) from error
 
 
 def _umask() -> int:

@@ -7,6 +7,7 @@ sizes, so that what a connection needs to get going does not count as rate.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ import dask
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.errors import OptionError, TopologyFileError
+from dgraph.errors import OptionError, OutputError, TopologyFileError
 from dgraph.topology.levels import Levels
 from dgraph.topology.sources.located import expect, load
 from dgraph.topology.sources.text import Text
@@ -277,8 +278,14 @@ class Probe:
         try:
             beside.write_text(json.dumps(self.to_dict(), indent=1) + "\n")
             beside.replace(path)
+        except OSError as error:
+            raise OutputError(
+                f"the probe was not written to {str(path)!r}, {error.strerror}: choose another "
+                "place, or make room"
+            ) from error
         finally:
-            beside.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                beside.unlink()
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Probe:

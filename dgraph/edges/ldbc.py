@@ -27,7 +27,14 @@ from dgraph.edges.survey import IdPlan
 from dgraph.edges.text import TextFile, parse
 from dgraph.errors import EdgeValueError
 
-__all__ = ["Properties", "properties_of", "read_properties", "read_vertices", "vertex_texts"]
+__all__ = [
+    "Properties",
+    "companions",
+    "properties_of",
+    "read_properties",
+    "read_vertices",
+    "vertex_texts",
+]
 
 #: Source and target are both the first field: the parser of edges reads vertices.
 _LAYOUT = Layout(0, WHITESPACE, (0, 0, -1), (1, 1 << 40))
@@ -148,6 +155,12 @@ def vertex_texts(files: Sequence[File]) -> list[TextFile]:
         vertices = replace(file, path=name, codec=_codec(name), stamp=stamp)
         found.append(TextFile.of(vertices, _LAYOUT, weighted=False))
     return found
+
+
+def companions(file: File) -> list[str]:
+    """Return the names of the vertex file and of the properties beside a file of edges."""
+    names = (_beside(file, ending) for ending in ("v", "properties"))
+    return [name for name in names if name is not None]
 
 
 def read_vertices(block: Block, plan: IdPlan) -> pd.DataFrame:

@@ -102,11 +102,11 @@ def probe(
 
 
 def _store(found: Probe, out: str | os.PathLike[str] | None, wanted: bool) -> None:
-    if out is not None:
-        found.save(out)
     if wanted:
         path = keep(found)
         notify(Note(f"the probe is kept in {path}" if path else "the probe could not be kept"))
+    if out is not None:
+        found.save(out)
 
 
 def pairs(tree: Topology, owners: Sequence[int]) -> dict[int, tuple[int, int]]:
