@@ -21,7 +21,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import dask
 from dask.system import CPU_COUNT
-from distributed import Client, Worker, get_client, get_worker, secede
+from distributed import Client, Worker, default_client, get_client, get_worker, secede
 from distributed.threadpoolexecutor import thread_state
 
 from dgraph.config import Options, check_keys
@@ -29,7 +29,7 @@ from dgraph.errors import OptionError
 from dgraph.events import Note, notify
 from dgraph.plurals import counted
 
-__all__ = ["call", "ensure_running", "find_client", "look_and_make", "then"]
+__all__ = ["call", "ensure_running", "find_client", "is_default", "look_and_make", "then"]
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -192,6 +192,14 @@ def look_and_make(
         return await make(await asyncio.to_thread(look))
 
     return call(client, made)
+
+
+def is_default(client: Client) -> bool:
+    """Tell whether Dask computes with a client what the caller's thread asks for next."""
+    try:
+        return default_client() is client
+    except ValueError:  # there is none
+        return False
 
 
 def then(found: Any, finish: Callable[..., Any]) -> Any:

@@ -6,6 +6,7 @@ the rows of all results of one graph line up, partition by partition.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from distributed import Future
+from distributed import CancelledError, Future
+from distributed.client import _wait as wait  # the public one wants a default client
 
-from dgraph.clients import call, then
+from dgraph.clients import call, is_default, then
 from dgraph.engine.columns import Column, to_frame
 from dgraph.engine.context import Context
 from dgraph.engine.records import RunRecord
@@ -77,10 +79,14 @@ def table(
     """
     meta = meta_of(ids, {"vertex": VERTEX, **columns})
 
+    waits = not is_default(home.client)
+
     async def run() -> tuple[RunRecord, DataFrame]:
         found, partitions = await home.run(name, _tabulate, program, *arguments)
         if record:
             home.note(found)
+        if waits:
+            await _are_there(partitions)
         return found, frame_of(partitions, meta, name)
 
     home.check()
@@ -89,9 +95,12 @@ def table(
 
 def listing(home: Home, meta: pd.DataFrame, name: str, program: SlotProgram) -> Any:
     """Run a slot program that makes a pandas DataFrame, and return the Dask DataFrame."""
+    waits = not is_default(home.client)
 
     async def run() -> DataFrame:
         _, partitions = await home.run(name, program)
+        if waits:
+            await _are_there(partitions)
         return frame_of(partitions, meta, name)
 
     home.check()
@@ -110,6 +119,15 @@ def collect(home: Home, *programs: SlotProgram) -> Any:
 
     home.check()
     return call(home.client, run)
+
+
+async def _are_there(partitions: Sequence[Future[Any]]) -> None:
+    """Wait for the partitions of a result that another client may compute with at once.
+
+    What two clients send is not in sequence for the scheduler: it would not know them yet.
+    """
+    with contextlib.suppress(CancelledError):
+        await wait(partitions)
 
 
 def _warned(found: tuple[RunRecord, DataFrame]) -> DataFrame:

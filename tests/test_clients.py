@@ -197,6 +197,15 @@ def test_many_threads_and_two_clients_at_once(two: Client, clients: int) -> None
             g.close()
 
 
+def test_another_client_computes_with_a_result_at_once(
+    two: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(two.scheduler_comm, "interval", 0.2)  # what it sends is late
+    with dg.from_edges(PATH, client=two) as g, Client(two.cluster):
+        assert len(dg.bfs(g, 1)) == g.num_vertices
+        assert len(g.degrees()) == g.num_vertices
+
+
 def test_other_work_on_the_cluster_goes_on(two: Client) -> None:
     stop = threading.Event()
     counted: list[int] = []
