@@ -103,7 +103,7 @@ class Context:
         self.vote: Votes = _NO_VOTE
         self.stage, self.cores = "", Cores()
         self.notes: dict[str, Any] = {}
-        self._router = None if network is None else Router(slot, network)
+        self._router = None if network is None else Router(slot, network, self.away)
         #: The router, if it may combine what it hands on.
         self.gateways = self._router if network is not None and network.combine else None
         #: The contexts of all slots, if all are in this process and frames go straight.
@@ -149,7 +149,7 @@ class Context:
 
     def _direct(self) -> Direct:
         # not kept: it would keep this context, and its buffers, until garbage is collected
-        dear = self.gateways.network.dear(self.slot) if self.gateways is not None else ()
+        dear = self.gateways.dear if self.gateways is not None else ()
         return Direct(self.slot, self.away, self.buffer, dear)
 
     def ballot(self, vote: Any) -> Votes:

@@ -21,6 +21,7 @@ from dgraph.engine.places import (
     mask_of,
     to_one_peer,
 )
+from dgraph.exchange.blocks import decode_blocks
 from dgraph.exchange.differences import decode_differences, encode_differences
 from dgraph.exchange.frame import Frame
 from dgraph.shard import Shard
@@ -42,7 +43,8 @@ class Direct(NamedTuple):
     buffer : callable
         Returns an array to fill and send, of a name, a length and a dtype.
     dear : set of int
-        Slots of other processes to which bytes are so dear that integers go as differences.
+        Slots of other processes to which bytes are so dear that they are saved: integers go as
+        differences, bits in blocks.
     """
 
     slot: int
@@ -91,7 +93,7 @@ class Direct(NamedTuple):
             gather_bits(bits, shared, column)
         if not column.any():
             return []
-        told = encode_bits(column) if peer in self.away else column
+        told = encode_bits(column, peer in self.dear) if peer in self.away else column
         return [Frame(self.slot, peer, (told,), shared.size)]
 
 
@@ -113,5 +115,7 @@ def take_bits(shard: Shard, bits: NDArray[np.uint64], frame: Frame) -> None:
     told = frame.columns[0]
     if told.dtype == np.uint64:
         bits[word : word + told.size] = told
+    elif told.dtype == np.uint8:
+        decode_blocks(told, bits[word : word + words(int(shard.group_size[frame.source]))])
     else:
         set_bits(bits[word:], told)

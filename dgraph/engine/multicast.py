@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.exchange.blocks import decode_blocks, encode_blocks
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.routing.ground import Strategy, positions
 from dgraph.shard import Shard
@@ -27,6 +28,9 @@ from dgraph.shard.bits import compress_bits, count_bits, set_bits, words
 from dgraph.shard.bits import positions as list_bits
 
 __all__ = ["Branch", "Multicast", "Select", "fill", "grow", "join", "open_bits", "pack_bits"]
+
+#: What stands for how many offsets there are of a source that has none.
+BITMAP, BLOCKS = -1, -2
 
 Array = NDArray[Any]
 Bits = NDArray[np.uint64]
@@ -226,13 +230,18 @@ def fill(branch: Branch, held: dict[int, Array], column: Array) -> None:
         at += select.size
 
 
-def pack_bits(slot: int, branch: Branch, held: dict[int, Bits]) -> Frame | None:
-    """Pack bits that go over a branch; None if none is set.
+def pack_bits(
+    slot: int, branch: Branch, held: dict[int, Bits], dear: bool = False
+) -> Frame | None:
+    """Pack bits that go over a branch, in fewer bytes if these are `dear`; None if none is set.
 
     The head has how many sources there are, then for each which it is and how many offsets it
-    has, or -1 for a bitmap; then the offsets.
+    has, or that it has a bitmap or blocks; then the offsets. See
+    :mod:`dgraph.exchange.blocks`.
     """
-    head, offsets, bitmaps, count = [0], [], [], 0
+    head, offsets, count = [0], [], 0
+    bitmaps: list[Bits] = []
+    blocks: list[Any] = []
     for source, select in zip(branch.sources, branch.selects, strict=True):
         if source not in held:
             continue
@@ -240,20 +249,23 @@ def pack_bits(slot: int, branch: Branch, held: dict[int, Bits]) -> Frame | None:
         known = count_bits(found)
         if not known:
             continue
-        if 4 * known < found.nbytes:
+        told = encode_blocks(found) if dear else None
+        if told is not None and told.nbytes < 4 * known:
+            blocks.append(told)
+            known = BLOCKS
+        elif 4 * known < found.nbytes:
             offsets.append(np.empty(known, np.int32))
             list_bits(found, offsets[-1])
         else:
             bitmaps.append(found)
-            known = -1
+            known = BITMAP
         head += [source, known]
         head[0] += 1
         count += select.size
     if not head[0]:
         return None
     columns: tuple[Any, ...] = (np.concatenate([np.array(head, np.int32), *offsets]),)
-    if bitmaps:
-        columns += (np.concatenate(bitmaps),)
+    columns += tuple(np.concatenate(some) for some in (bitmaps, blocks) if some)
     return Frame(slot, branch.to, columns, count)
 
 
@@ -261,10 +273,13 @@ def open_bits(frame: Frame, lengths: dict[int, int]) -> dict[int, Bits]:
     """Return the bits of each source that :func:`pack_bits` packed."""
     head = frame.columns[0]
     found = {}
-    at, word = 1 + 2 * int(head[0]), 0
+    at, word, byte = 1 + 2 * int(head[0]), 0, 0
     for source, known in head[1:at].reshape(-1, 2).tolist():
         size = words(lengths[source])
-        if known < 0:
+        if known == BLOCKS:
+            found[source] = np.empty(size, np.uint64)
+            byte += decode_blocks(frame.columns[-1][byte:], found[source])
+        elif known == BITMAP:
             found[source] = frame.columns[1][word : word + size]
             word += size
         else:

@@ -109,7 +109,6 @@ class Network:
         self._strategies: dict[tuple[str, bool], Strategy] = {}
         self._hops: dict[tuple[str, bool | None], tuple[Hop, ...]] = {}
         self._chosen: dict[Any, str] = {}
-        self._dear: dict[int, frozenset[int]] = {}
 
     def strategy(self, name: str, backwards: bool) -> Strategy:
         """Return a strategy of this ground."""
@@ -137,12 +136,10 @@ class Network:
 
         Only "auto" heeds what a byte costs: the other routings are what it is held against.
         """
-        found = self._dear.get(slot)
-        if found is None:
-            cost = np.array(self._cost.slowest)[self.ground.topology.levels(slot)]
-            some = np.flatnonzero(cost >= CODING) if self.routing == AUTO else ()
-            found = self._dear[slot] = frozenset(map(int, some))
-        return found
+        if self.routing != AUTO:
+            return frozenset()
+        cost = np.array(self._cost.slowest)[self.ground.topology.levels(slot)]
+        return frozenset(np.flatnonzero(cost >= CODING).tolist())
 
     @cached_property
     def level(self) -> NDArray[np.int64]:

@@ -6,8 +6,8 @@ Both ends keep the list since the graph was built, so a frame need not name what
     all       no column at all: the values are in the order of the list
     bitmap    uint64, a bit for each vertex of the list
     offsets   int32, places in the list
-    bytes     uint8, their differences, where bytes are dear: see
-              :mod:`dgraph.exchange.differences`
+    bytes     uint8, where bytes are dear: differences, see
+              :mod:`dgraph.exchange.differences`, or of bits :mod:`dgraph.exchange.blocks`
 
 The shortest is taken, for each peer and superstep, see :mod:`dgraph.exchange.encoding`. Inside
 a process nothing is encoded: arrays pass by reference.
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.exchange.blocks import encode_blocks
 from dgraph.exchange.differences import decode_differences, encode_differences
 from dgraph.kernels import count_up_to, kernel
 from dgraph.shard import Shard
@@ -90,17 +91,21 @@ def decode_places(columns: tuple[Array, ...], size: int, count: int) -> Places:
     return decode_differences(column, count, np.dtype(np.int32))
 
 
-def encode_bits(bits: NDArray[np.uint64]) -> Array:
+def encode_bits(bits: NDArray[np.uint64], dear: bool = False) -> Array:
     """Return a bitmap, or the places of its bits if these are fewer bytes.
+
+    Where bytes are `dear`, blocks if these are fewer still: see :mod:`dgraph.exchange.blocks`.
 
     Examples
     --------
     >>> encode_bits(np.array([0, 0, 6], np.uint64)), encode_bits(np.array([6], np.uint64))
     (array([129, 130], dtype=int32), array([6], dtype=uint64))
     """
-    if 4 * count_bits(bits) < bits.nbytes:
-        return _list(bits)
-    return bits
+    count = count_bits(bits)
+    blocks = encode_blocks(bits) if dear else None
+    if blocks is not None and blocks.nbytes < 4 * count:
+        return blocks
+    return _list(bits) if 4 * count < bits.nbytes else bits
 
 
 def gather(values: Array, places: Places, column: Array) -> Callable[[int], None]:

@@ -12,7 +12,7 @@ share: see :mod:`dgraph.engine.figures`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class Router:
     ----------
     slot : int
     network : Network
+    away : collection of int
+        The slots of other processes.
 
     Attributes
     ----------
@@ -67,11 +69,14 @@ class Router:
         The total of the last vote.
     figures : Figures
         About how many messages there are.
+    dear : frozenset of int
+        The slots of `away` to which bytes are so dear that they are saved.
     """
 
-    def __init__(self, slot: int, network: Network) -> None:
+    def __init__(self, slot: int, network: Network, away: Collection[int] = ()) -> None:
         self.slot = slot
         self.network = network
+        self.dear = network.dear(slot).intersection(away)
         self.stage = ""
         self.vote = _NO_VOTE
         self._parity = 0
@@ -204,9 +209,8 @@ class Router:
         held = {self.slot: bits[: words(shard.masters)].copy()}
         for hop in trip.hops:
             branches = ways.branches[hop.stage]
-            frames = [
-                frame for branch in branches if (frame := pack_bits(self.slot, branch, held))
-            ]
+            packed = [pack_bits(self.slot, b, held, b.to in self.dear) for b in branches]
+            frames = [frame for frame in packed if frame]
             for frame in await trip.exchange(hop, frames):
                 lengths = dict(ways.arrivals[hop.stage][frame.source])
                 held.update(open_bits(frame, lengths))
