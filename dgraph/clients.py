@@ -25,7 +25,7 @@ from distributed import Client, Worker, default_client, get_client, get_worker, 
 from distributed.threadpoolexecutor import thread_state
 
 from dgraph.config import Options, check_keys
-from dgraph.errors import OptionError
+from dgraph.errors import DgraphError, GraphLostError, OptionError
 from dgraph.events import Note, notify
 from dgraph.plurals import counted
 
@@ -170,12 +170,29 @@ def call(
     -------
     what the function returns, or an awaitable of it
         An awaitable if the client is asynchronous where this is called.
+
+    Raises
+    ------
+    GraphLostError
+        If the cluster went away without the client being told.
     """
     check_keys()
+
+    async def told() -> T:
+        try:
+            return await function(*args, **kwargs)
+        except OSError as error:
+            if client.status == "running" or isinstance(error, DgraphError):
+                raise
+            raise GraphLostError(
+                "the cluster is gone, and with it the graphs on it, for its scheduler does not "
+                "answer any more: make a new distributed.Client and call from_edges again"
+            ) from error
+
     if client.asynchronous:
-        return function(*args, **kwargs)
+        return told()
     _leave_pool()
-    return client.sync(function, *args, **kwargs)
+    return client.sync(told)
 
 
 def look_and_make(

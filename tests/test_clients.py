@@ -15,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import dask
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, get_client
+from distributed import Client, LocalCluster, get_client
 
 import dgraph as dg
 from dgraph.clients import _NotLate, find_client
@@ -100,6 +101,20 @@ def test_refuses_what_is_no_client_or_a_closed_one() -> None:
         dg.from_edges(PATH, client=client)
     with pytest.raises(GraphLostError, match=r"client of the graph is closed.*from_edges"):
         dg.bfs(g, 1)
+
+
+def test_a_cluster_that_went_away_is_told() -> None:
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "500ms"}),
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as mine,
+        Client(mine.scheduler_address, set_as_default=False) as client,
+    ):
+        dg.from_edges(PATH, client=client).close()
+        mine.close()
+        while client.status == "running":
+            time.sleep(0.01)
+        with pytest.raises(GraphLostError, match=r"cluster is gone.*its scheduler does not"):
+            dg.from_edges(PATH, client=client)
 
 
 def test_a_graph_on_every_form_of_cluster(two: Client) -> None:
