@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from dgraph.algorithms._addresses import address, array_of
-from dgraph.engine.commons import Claim, Common
+from dgraph.engine.commons import Common, Wishes
 from dgraph.engine.context import Context
 from dgraph.engine.places import copy_prefix, mask_of
-from dgraph.exchange.meeting import NOBODY, SIZE, meet, watched_by
+from dgraph.exchange.meeting import NOBODY, SIZE, meet
 from dgraph.exchange.request import Inner
 from dgraph.kernels import kernel
 from dgraph.shard import Shard
@@ -50,7 +50,7 @@ __all__ = [
     "note_sent",
     "pull_bits",
     "table_of",
-    "take_commons",
+    "wishes_of",
 ]
 
 #: The most supersteps of a kernel, and of entries of a slot for a slot in all of them: then the
@@ -176,33 +176,20 @@ def _no_pieces(slots: int) -> Array:
     return np.full(slots * LINE, 1 << 40)
 
 
-async def take_commons(
-    ctx: Context,
-    shard: Shard,
-    claim: Claim,
-    vote: Array,
-    fields: Sequence[tuple[int, DTypeLike]],
-    votes: int,
-) -> Common | None:
-    """Return memory in which slots of several processes can go abreast, if there is some.
+def wishes_of(
+    ctx: Context, shard: Shard, fields: Sequence[tuple[int, DTypeLike]], votes: int
+) -> Wishes:
+    """Return what a slot wants of memory in which those of several processes go abreast.
 
     Parameters
     ----------
     ctx : Context
     shard : Shard
-    claim : Claim
-    vote : int64 array
-        The sum of all its votes.
     fields : sequence of (int, dtype)
-        Lengths of the arrays that other slots look at, of the same dtypes on all slots. Of what
-        is returned those of a slot come after `TEAM` others.
+        Lengths of the arrays that other slots look at, of the same dtypes on all slots. In the
+        memory those of a slot come after `TEAM` others.
     votes : int
         Of how many numbers a vote is.
-
-    Returns
-    -------
-    sequence of sequences of arrays, or None
-        The same on all slots.
     """
     slots, supersteps = ctx.slots, _supersteps(ctx.slots)
     sizes = SIZE, 2 * slots * votes, 2 * supersteps * slots**2, supersteps * (slots + 1)
@@ -213,8 +200,7 @@ async def take_commons(
         mask = _mask_of(shard, peer)
         names.append(some if shard.prefix[peer] < 0 and not mask.size else some[:0])
         masks.append(mask)
-    told = shard.group_start, np.array(shard.prefix), *names, *masks
-    return await claim.take(vote, [*team, *fields], told)
+    return [*team, *fields], (shard.group_start, np.array(shard.prefix), *names, *masks)
 
 
 def join_near_team(
@@ -225,7 +211,7 @@ def join_near_team(
     fields: Sequence[int],
     votes: int,
 ) -> Team:
-    """Let slots of several processes go abreast.
+    """Let slots of several processes go abreast; who is asked to look after them is not said.
 
     Parameters
     ----------
@@ -234,7 +220,7 @@ def join_near_team(
     arrays : sequence of arrays
         Of this slot.
     common : sequence of sequences of arrays
-        What :func:`take_commons` returned.
+        Memory of all slots, see :func:`wishes_of`.
     fields : sequence of int
         Which of `arrays` are those that were asked for there.
     votes : int
@@ -256,7 +242,6 @@ def join_near_team(
             routes[me, slot, MASK:] = address(mask), mask.size
     shown[me] = table_of(arrays)
     (routes[me, :, START], routes[me, :, LENGTH]), _ = _routes(shard)
-    assert ctx.near is not None
     return Team(
         me,
         words,
@@ -266,7 +251,7 @@ def join_near_team(
         sent.reshape(2, -1, slots, slots),
         times.reshape(-1, slots + 1),
         np.empty(times.size // (slots + 1), np.int64),
-        watched_by(ctx.near.hub),
+        NOBODY,
         _no_pieces(slots),
     )
 

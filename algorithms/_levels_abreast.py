@@ -47,8 +47,10 @@ __all__ = [
     "FOUND",
     "FOUND_BY",
     "FRONT",
+    "LEVEL",
     "NAMED",
     "NOBODY",
+    "PARENT",
     "SPARE",
     "STAGES",
     "STEP",
@@ -68,7 +70,7 @@ TOP_DOWN, BOTTOM_UP, SOURCES = range(3)
 #: What a slot shows: its search, the other bitmap of the frontier, what it reads of the shard,
 #: the masters of the sources, and where those of a slot begin; and how far slot 0 has come
 #: that acts for all, if it sees what all have.
-FOUND, FOUND_BY, FRONT = 6, 7, 3
+LEVEL, PARENT, FRONT, FOUND, FOUND_BY = 0, 1, 3, 6, 7
 SPARE, OUT, INTO, FIRST, RANK = 8, 9, 11, 13, 14
 NAMED, BEGINS, TOGETHER = 15, 16, 17
 

@@ -20,7 +20,7 @@ from dgraph.algorithms._abreast import (
     join_near_team,
     join_team,
     table_of,
-    take_commons,
+    wishes_of,
 )
 from dgraph.algorithms._addresses import address
 from dgraph.algorithms._levels_abreast import (
@@ -31,8 +31,10 @@ from dgraph.algorithms._levels_abreast import (
     FOUND,
     FOUND_BY,
     FRONT,
+    LEVEL,
     NAMED,
     NOBODY,
+    PARENT,
     SPARE,
     STAGES,
     STEP,
@@ -43,10 +45,11 @@ from dgraph.algorithms._levels_abreast import (
     search,
 )
 from dgraph.algorithms._search import Search, forget, start
-from dgraph.engine.commons import Claim, Common
+from dgraph.engine.commons import Common, Wishes
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of, named_by
 from dgraph.errors import RunAbortedError
+from dgraph.exchange.meeting import watched_by
 from dgraph.shard import Shard
 from dgraph.shard.bits import words
 from dgraph.shard.rows import rows_of
@@ -54,13 +57,15 @@ from dgraph.shard.scratch import fresh
 from dgraph.vertices.ids import Ids
 
 __all__ = [
+    "NearRoom",
     "Room",
     "can_go_abreast",
     "in_common",
+    "make_near_room",
     "make_room",
+    "near_wishes",
     "search_abreast",
     "search_near",
-    "take_search_commons",
 ]
 
 Array = NDArray[Any]
@@ -140,44 +145,74 @@ def _place_of(array: Array) -> tuple[int, int]:
     return address(array), array.size
 
 
-async def take_search_commons(
-    ctx: Context, shard: Shard, claim: Claim, vote: Array
-) -> Common | None:
-    """Return memory for :func:`search_near`, if all slots can have some."""
+class NearRoom(NamedTuple):
+    """The same in memory that several processes have in common, kept as long as that.
+
+    Parameters
+    ----------
+    search : Search
+        Its arrays that others look at are in that memory, see :func:`in_common`. `level` and
+        `parent` are each run's own: it makes its result of them when another has the memory.
+    now : int64 array
+    team : Team
+        Without a watcher.
+    others : tuple of arrays
+        Those that the team looks at and that are nowhere else.
+    """
+
+    search: Search
+    now: Array
+    team: Team
+    others: tuple[Array, ...]
+
+
+def near_wishes(ctx: Context, shard: Shard) -> Wishes:
+    """Return what a slot wants of the memory for :func:`search_near`."""
     proxies, front = shard.size - shard.masters, words(shard.size)
     fields = (proxies, np.int32), (proxies, np.int32), (front, np.uint64), (front, np.uint64)
-    return await take_commons(ctx, shard, claim, vote, fields, ENOUGH + 1)
+    return wishes_of(ctx, shard, fields, ENOUGH + 1)
+
+
+def make_near_room(
+    ctx: Context, shard: Shard, common: Common, search: Search, first: Array
+) -> NearRoom:
+    """Return room for searches of a graph; see :func:`make_room`."""
+    nothing = np.zeros(0, np.int64)
+    named = np.zeros(0, np.int32)
+    spare = common[ctx.slot][TEAM + 3]
+    arrays = _arrays(shard, search, spare, first, named, nothing, nothing)
+    fields = FOUND, FOUND_BY, FRONT, SPARE
+    team = join_near_team(ctx, shard, arrays, common, fields, ENOUGH + 1)
+    return NearRoom(search, np.zeros(UNTIL + 1, np.int64), team, (first, named, nothing))
 
 
 async def search_near(
-    ctx: Context,
-    shard: Shard,
-    s: Search,
-    here: NDArray[np.int32],
-    common: Common,
-    first: Array,
-    rules: Rules,
-) -> None:
+    ctx: Context, shard: Shard, room: NearRoom, here: NDArray[np.int32], rules: Rules
+) -> Search:
     """Search in memory that several processes have in common.
 
     Parameters
     ----------
-    s : Search
-        Its arrays that others look at are in `common`, see :func:`in_common`.
+    ctx : Context
+    shard : Shard
+    room : NearRoom
     here : int32 array
         The sources that are masters of this slot.
+    rules : Rules
     """
+    level = ctx.scratch(shard, shard.masters, np.int32)
+    parent = ctx.scratch(shard, shard.masters, np.int32)
+    s = room.search._replace(level=level, parent=parent)
     forget(s, rules.reachable)
     start(s, here)
-    nothing = np.zeros(0, np.int64)
-    arrays = _arrays(shard, s, common[ctx.slot][TEAM + 3], first, here[:0], nothing, nothing)
-    fields = FOUND, FOUND_BY, FRONT, SPARE
-    team = join_near_team(ctx, shard, arrays, common, fields, ENOUGH + 1)
-    now = np.zeros(UNTIL + 1, np.int64)
-    now[AWAKE], now[UNEXPLORED] = rules.sources, rules.arcs
+    assert ctx.near is not None
+    team, now = room.team._replace(watcher=watched_by(ctx.near.hub)), room.now
+    for field, array in (LEVEL, level), (PARENT, parent):
+        team.shown[ctx.slot, :, field] = _place_of(array)
+    now[:], now[AWAKE], now[UNEXPLORED] = 0, rules.sources, rules.arcs
     while search(team, rules, now):
         if await _is_over(ctx, team, rules, now):
-            return
+            return s
     raise RunAbortedError("another slot has failed")
 
 

@@ -57,13 +57,15 @@ from dgraph.algorithms._search import (
     top_down,
 )
 from dgraph.algorithms._search_abreast import (
+    NearRoom,
     Room,
     can_go_abreast,
     in_common,
+    make_near_room,
     make_room,
+    near_wishes,
     search_abreast,
     search_near,
-    take_search_commons,
 )
 from dgraph.arguments import optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
@@ -123,12 +125,11 @@ async def _search_apart(
     with claim_commons(ctx, shard, wanted=may_meet) as claim:
         work = None if claim.vote else few
         _, here = await masters_of(ctx, shard, sources, work, claim.vote)
-        common = await take_search_commons(ctx, shard, claim, ctx.vote[1:])
+        common = await claim.take(ctx.vote[1:], lambda: near_wishes(ctx, shard))
         if common is not None:
-            s, first = _begin(ctx, shard, common), _first_neighbours(shard)
-            await search_near(ctx, shard, s, here, common, first, rules)
-            return s
-    s = _begin(ctx, shard)
+            room = claim.keep("search", lambda: _near_room(ctx, shard, common))
+            return await search_near(ctx, shard, room, here, rules)
+    s = _search_in(shard, lambda *form: ctx.scratch(shard, *form))
     forget(s, rules.reachable)
     start(s, here)
     await _search_by_frames(ctx, shard, s, rules)
@@ -196,20 +197,23 @@ async def _bottom_up_levels(
     return Progress(depth, awake, 1, unexplored)
 
 
-def _begin(ctx: Context, shard: Shard, common: Common | None = None) -> Search:
-    """Return room for the state of a search, with arbitrary contents."""
-    told = None if common is None else in_common(ctx, common)
-    return _search_in(shard, lambda *form: ctx.scratch(shard, *form), told)
-
-
 def _room(shard: Shard) -> Room:
     return make_room(shard, _search_in(shard, fresh), _first_neighbours(shard))
+
+
+def _near_room(ctx: Context, shard: Shard, common: Common) -> NearRoom:
+    search, nothing = _search_in(shard, fresh, in_common(ctx, common)), np.zeros(0, np.int32)
+    search = search._replace(level=nothing, parent=nothing)
+    return make_near_room(ctx, shard, common, search, _first_neighbours(shard))
 
 
 def _search_in(
     shard: Shard, make: Callable[[int, Any], Array], told: tuple[Array, ...] | None = None
 ) -> Search:
-    """Return the state of a search in arrays that `make` makes; `told`: see `in_common`."""
+    """Return a search with arbitrary contents, in arrays that `make` makes.
+
+    Those that other processes look at may be there: `told`, see `in_common`.
+    """
     masters, proxies, ranks = shard.masters, shard.size - shard.masters, shard.rank.dtype
     if told is None:
         front = make(words(shard.size), np.uint64)

@@ -228,7 +228,7 @@ async def abreast(ctx: Context, held: Any, beacon: str, turns: int, failing: int
     with claim_commons(ctx, held) as claim:
         await ctx.allreduce(claim.vote)
         room = [(SIZE if ctx.slot == 0 else 0, np.int64)]
-        common = await claim.take(ctx.vote, room, [np.array([ctx.slot])])
+        common = await claim.take(ctx.vote, lambda: (room, [np.array([ctx.slot])]))
         if common is None:
             return 0
         assert [int(told[0]) for _, told in common] == list(range(ctx.slots))
@@ -249,7 +249,8 @@ async def late(ctx: Context, held: Any, seconds: float) -> int:
     """Let slot 1 meet slot 0 so much later."""
     with claim_commons(ctx, held) as claim:
         await ctx.allreduce(claim.vote)
-        common = await claim.take(ctx.vote, [(SIZE if ctx.slot == 0 else 0, np.int64)], [])
+        room = [(SIZE if ctx.slot == 0 else 0, np.int64)]
+        common = await claim.take(ctx.vote, lambda: (room, []))
         assert common is not None
         assert ctx.near is not None
         if ctx.slot == 1:

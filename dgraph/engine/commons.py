@@ -19,9 +19,9 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -32,12 +32,18 @@ from dgraph.exchange.meeting import OVER
 from dgraph.exchange.segment import LINE, Segment
 from dgraph.shard import Shard
 
-__all__ = ["Claim", "Common", "claim_commons"]
+__all__ = ["Claim", "Common", "Wishes", "claim_commons"]
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 #: What the slots see: for each slot its arrays. The first one of slot 0 is where they meet.
 Common = Sequence[Sequence[Array]]
+
+#: What a slot wants: lengths and dtypes of arrays; and what it lets the others know, to come
+#: after these. The dtypes are the same on all slots, and an array may be of no length. On the
+#: first slot the first array is where slots meet.
+Wishes = tuple[Sequence[tuple[int, DTypeLike]], Sequence[Array]]
 
 NAME = "memory of several processes"
 
@@ -53,9 +59,22 @@ class _Desk:
         self._lock = threading.Lock()
         self._is_lent = False
         self.is_refused = False
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the memory, and what runs have made for it."""
         self.common: Common | None = None
-        #: What of the memory counts as this slot's.
-        self.arrays: Sequence[Array] = ()
+        self.kept: dict[str, Any] = {}
+        self._mine: Sequence[Array] = ()
+
+    def have(self, common: Common, slot: int) -> None:
+        """Have memory to lend from now on."""
+        self.common, self._mine = common, common[slot]
+
+    @property
+    def arrays(self) -> list[Any]:
+        """What counts as memory of this slot."""
+        return [*self._mine, *self.kept.values()]
 
     def lend(self) -> bool:
         """Lend it, if it is there to be had."""
@@ -110,14 +129,20 @@ class Claim:
             self._ctx.near.hub.meet_at(None)
             common = self._desk.common
             if kind is not None or (common is not None and common[0][0][OVER]):
-                self._desk.common, self._desk.arrays = None, ()
+                self._desk.forget()
         self._desk.take_back()
 
+    def keep(self, name: str, make: Callable[[], T]) -> T:
+        """Return what a run before has made for the memory that was taken, or `make` makes."""
+        assert self._desk is not None
+        kept = self._desk.kept
+        if name not in kept:
+            kept[name] = make()
+        thing: T = kept[name]
+        return thing
+
     async def take(
-        self,
-        vote: NDArray[np.int64],
-        room: Sequence[tuple[int, DTypeLike]],
-        told: Sequence[Array],
+        self, vote: NDArray[np.int64], wishes: Callable[[], Wishes]
     ) -> Common | None:
         """Return the arrays of all slots; None, on all alike, if there will be none.
 
@@ -125,11 +150,8 @@ class Claim:
         ----------
         vote : int64 array
             The sum of all votes.
-        room : sequence of (int, dtype)
-            Lengths and dtypes of arrays that this slot wants; the dtypes are the same on all,
-            and an array may be of no length. On slot 0 the first is where slots meet.
-        told : sequence of arrays
-            What this slot lets the others know, to come after these.
+        wishes : callable
+            Returns what this slot wants, if the memory is yet to be made.
         """
         desk, slots = self._desk, self._ctx.slots
         if desk is None:
@@ -139,9 +161,9 @@ class Claim:
             return None
         self._is_used = True
         if vote[1] < slots:
-            desk.common, desk.arrays = None, ()
+            desk.forget()
             stage, self._ctx.stage = self._ctx.stage, ROUTES
-            await self._make(desk, room, told)
+            await self._make(desk, *wishes())
             self._ctx.stage = stage
         if desk.common is None:
             desk.is_refused = True
@@ -197,7 +219,7 @@ class Claim:
         if made is not None:
             made.close_door()
         if common is not None and is_there[0]:
-            desk.common, desk.arrays = common, common[ctx.slot]
+            desk.have(common, ctx.slot)
 
 
 def claim_commons(ctx: Context, shard: Shard, *, wanted: bool = True) -> Claim:
