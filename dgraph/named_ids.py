@@ -44,7 +44,7 @@ def as_sources(source: Any, dtype: str) -> Ids:
     Traceback (most recent call last):
         ...
     dgraph.errors.VertexNotFoundError: expected a vertex of the graph, whose ids are int64, \
-got '7'
+got '7': pass it as an integer
     """
     named = dict.fromkeys(_vertices(as_list(source), dtype))
     if not named:
@@ -91,13 +91,29 @@ def _vertices(named: Iterable[Any], dtype: str) -> list[Any]:
     vertices = list(named)
     for vertex in vertices:
         if not _may_be_id(vertex, dtype):
-            nested = isinstance(vertex, list | np.ndarray)
             raise VertexNotFoundError(
                 f"expected a vertex of the graph, whose ids are {dtype}, got {vertex!r}"
-                + ("; flatten the list or array that it is in" if nested else "")
+                f"{_remedy(vertex, dtype)}"
             )
     kind = str if dtype == "str" else int
     return [kind(vertex) for vertex in vertices]
+
+
+def _remedy(vertex: Any, dtype: str) -> str:
+    """Say what to do about what is no vertex, if that is known.
+
+    >>> _remedy("7", "int64"), _remedy(7, "str"), _remedy(2.5, "int64")
+    (': pass it as an integer', ': pass it as a string', '')
+    """
+    if vertex is None:
+        return ": name one, as g.vertices() lists them"
+    if isinstance(vertex, list | np.ndarray):
+        return "; flatten the list or array that it is in"
+    if dtype == "str":
+        return ": pass it as a string" if isinstance(vertex, int | np.integer) else ""
+    digits = isinstance(vertex, str) and vertex.removeprefix("-").isdecimal()
+    whole = isinstance(vertex, float | np.floating) and float(vertex).is_integer()
+    return ": pass it as an integer" if digits or whole else ""
 
 
 def _ids(vertices: list[Any], dtype: str) -> Ids:

@@ -20,7 +20,7 @@ from distributed import Client
 
 import dgraph as dg
 from dgraph.edges.read import read_edges
-from dgraph.errors import EdgeValueError, OptionError
+from dgraph.errors import EdgeValueError, EmptyWarning, OptionError
 from tests.text_files import listed, write
 
 MATRIX = "%%MatrixMarket matrix coordinate pattern general\n"
@@ -58,6 +58,14 @@ def alone(array: Any) -> bytes:
         ("square.graph", "3 ²\n2 3\n1\n1\n".encode("latin-1"), "begins with '3 ²'"),
         ("long.graph", f"{10**30} 1\n2\n1\n", "too short for 10+ vertices"),
         ("long.graph.bz2", bz2.compress(f"{10**13} 1\n2\n1\n".encode()), "too short for 10+ v"),
+        ("zero.graph", "3 2\n1\n0 2\n1\n", "vertex 2 of .* lists 0, .* 1 to 3, .*: add 1"),
+        ("beyond.graph", "3 2\n2 4\n1\n1\n", "vertex 1 of .* lists 4, .*: repair the list"),
+        ("nine.graph", "3 2 9\n2 3\n1\n1\n", "the format '9' in its first line"),
+        ("four.graph", "3 2 0011\n2 3\n1\n1\n", "the format '0011' in its first line"),
+        ("edges.gr", "p sp 3 1\ne 1 2 5\n", "line 2 .* is 'e 1 2 5', expected lines that"),
+        ("arcs.gr", "p sp 3 1\narc 1 2 5\n", "line 2 .* is 'arc 1 2 5', expected lines"),
+        ("twice.gr", "p sp 3 1\np sp 4 1\na 1 2 5\n", "line 2 .* is 'p sp 4 1', expected"),
+        ("short.gr", "c\np sp 3\na 1 2 5\n", "arcs, got 'p sp 3'"),
         ("words.gr", "p sp x 2\na 1 2 5\n", "vertices and arcs, got 'p sp x 2'"),
         ("negative.mtx", MATRIX + "-3 -3 0\n", "columns and entries, got '-3 -3 0'"),
         ("short.mtx", MATRIX + "3 3\n", "columns and entries, got '3 3'"),
@@ -77,6 +85,24 @@ def test_what_is_wrong_with_a_file_is_one_sentence(
     path = write(tmp_path / name, content)
     with pytest.raises(EdgeValueError, match=says):
         read_edges(path).compute()
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("codec", ["gz", "bz2", "xz", "zst"])
+def test_files_of_no_bytes_hold_no_edges_however_they_are_compressed(
+    tmp_path: Path, codec: str
+) -> None:
+    with pytest.warns(EmptyWarning, match="holds no edges"):
+        assert listed(write(tmp_path / f"a.csv.{codec}", "")) == []
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_lines_of_dimacs_may_be_of_all_its_kinds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dgraph.edges.blocks.BLOCK", 13)
+    text = "c one\r\np sp 3 2\r\n\r\na 1 2 5\r\nc\r\n a 2 3 1"
+    assert listed(write(tmp_path / "a.gr", text)) == [(1, 2, 5.0), (2, 3, 1.0)]
 
 
 @pytest.mark.usefixtures("in_this_process")

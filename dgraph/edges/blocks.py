@@ -19,6 +19,7 @@ from dgraph.edges.scan import (
     FIELDS,
     FINE,
     OPEN_QUOTE,
+    WHITESPACE,
     Bytes,
     gather,
     measure,
@@ -89,11 +90,32 @@ class Scanner:
         self.buffer, self.origin = block.read()
         self.starts, self.sizes = spans()
         self.numbers = np.empty((2, BATCH), np.int64)
+        if layout.kind is not None:
+            self._check_kinds(layout.kind, layout.comments)
         self._fast = (
             integers
             and layout.columns in ((0, 1, -1), (0, 1, 2))
             and layout.bounds in ((2, 2), (3, 3))
         )
+
+    def _check_kinds(self, kind: int, comments: tuple[int, int]) -> None:
+        """Raise unless lines begin with their kind, and one at most tells the size."""
+        ends = np.flatnonzero((self.buffer == 10) | (self.buffer == 13)) + 1
+        starts = np.concatenate([np.zeros(1, np.int64), ends])
+        starts = starts[starts < len(self.buffer)]
+        first = self.buffer[starts]
+        second = np.append(self.buffer, 10)[starts + 1]
+        word = (first != kind) | (second == WHITESPACE) | (second == 9)
+        known = np.isin(first, [kind, *comments, WHITESPACE, 9, 10, 13])
+        sizes = starts[first == comments[1]]
+        wrong = [*starts[~(word & known)], *sizes[self.block.start == 0 :]]
+        if wrong:
+            at = int(min(wrong))
+            line = bytes(self.buffer[at : at + 80]).splitlines()[0].decode("latin-1")
+            raise EdgeValueError(
+                f"{self.place(at)} is {line!r}, expected lines that begin with a (arcs), c "
+                "(comments) and one with p: repair it, or name the file's format"
+            )
 
     @property
     def begins_file(self) -> bool:

@@ -97,7 +97,7 @@ class File:
         """Return all bytes, decompressed."""
         with self._stored() as stream:
             data = stream.read()
-        if not self.codec:
+        if not self.codec or not data:
             return data
         try:
             return CODECS[self.codec](data)

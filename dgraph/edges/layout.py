@@ -61,6 +61,9 @@ class Layout:
         Fewest and most fields of a line.
     comments : tuple of int
         Bytes that make a line a comment if it starts with them.
+    kind : int, optional
+        The byte that is the first field of every line of data, in DIMACS files; of comments,
+        the second then marks the only line that tells the size.
     names : tuple of str
         The header's, if there is one.
     matrix : Matrix, optional
@@ -76,6 +79,7 @@ class Layout:
     columns: tuple[int, int, int]
     bounds: tuple[int, int]
     comments: tuple[int, int] = _COMMENTS
+    kind: int | None = None
     names: tuple[str, ...] = ()
     matrix: Matrix | None = None
     empty: bool = False
@@ -344,4 +348,6 @@ def _dimacs(lines: list[bytes], name: str) -> Layout:
     """Lay out ``a source target weight``; lines that start with c or p are no arcs."""
     comments = (ord("c"), ord("p"))
     matrix = read_dimacs(lines, name)
-    return Layout(0, WHITESPACE, (1, 2, 3), (4, 4), comments, matrix=matrix, empty=not lines)
+    return Layout(
+        0, WHITESPACE, (1, 2, 3), (4, 4), comments, ord("a"), matrix=matrix, empty=not lines
+    )

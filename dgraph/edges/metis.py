@@ -67,7 +67,12 @@ def _header(words: list[str], file: File) -> Header:
             "perhaps a format: is it a METIS file?"
         )
     vertices, edges, form, constraints = [*words, *("0", "1")[len(words) - 2 :]]
-    sizes, weights, weighted = (digit != "0" for digit in form.zfill(3)[-3:])
+    if len(form) > 3 or form.strip("01"):
+        raise EdgeValueError(
+            f"{file.path} has the format {form!r} in its first line, expected up to three "
+            "digits 0 or 1, for sizes and weights of vertices and weights of edges: repair it"
+        )
+    sizes, weights, weighted = (digit != "0" for digit in form.zfill(3))
     return Header(
         int(vertices), int(edges), sizes, weighted, int(constraints) if weights else 0
     )
@@ -110,6 +115,7 @@ def read_metis(file: File, weighted: bool, half: bool) -> pd.DataFrame:
         )
     ends[lines:] = found
     frame = _arcs(header, numbers[:found], ends, file)
+    _check_neighbours(header, frame, file)
     if not weighted:
         frame = frame[["source", "target"]]
     symmetric = mirror_sum(frame) == 0
@@ -118,6 +124,19 @@ def read_metis(file: File, weighted: bool, half: bool) -> pd.DataFrame:
     _check_whole(header, frame, lines - 1, symmetric, file)
     frame = as_floats(frame)
     return upper(frame) if half and symmetric else frame
+
+
+def _check_neighbours(header: Header, frame: pd.DataFrame, file: File) -> None:
+    """Raise if a list names what is no vertex."""
+    listed = frame["target"].to_numpy()
+    wrong = (listed < 1) | (listed > header.vertices)
+    if wrong.any():
+        vertex, other = frame.loc[wrong, ["source", "target"]].iloc[0]
+        remedy = "add 1 to all" if other == 0 else "repair the list or the first line"
+        raise EdgeValueError(
+            f"vertex {vertex} of {file.path} lists {other}, expected numbers from 1 to "
+            f"{header.vertices}, as METIS counts: {remedy}"
+        )
 
 
 def _check_whole(

@@ -95,11 +95,11 @@ def read_dimacs(lines: list[bytes], name: str) -> Matrix | None:
     """
     for line in lines:
         words = line.split()
-        if words[0] == b"p" and len(words) == 4:
-            if not all(word.isdigit() for word in words[2:]):
+        if words[0] == b"p":
+            if len(words) != 4 or not all(word.isdigit() for word in words[2:]):
                 raise EdgeValueError(
-                    f"{name}: expected the numbers of vertices and arcs, got "
-                    f"{line.decode('latin-1').strip()!r}"
+                    f"{name}: expected 'p sp' and the numbers of vertices and arcs, got "
+                    f"{line.decode('latin-1').strip()!r}: repair the line"
                 )
             return Matrix(int(words[2]), int(words[3]), "real", "general")
     return None
