@@ -249,6 +249,16 @@ def test_a_column_of_ids_may_be_the_weights_as_well(
         assert sorted(found["weight"]) == frame[named[2]].to_list()
 
 
+def test_a_dtype_that_a_parquet_file_does_not_hold_is_told_with_the_file(
+    embedded: Client, tmp_path: Path
+) -> None:
+    parquet(tmp_path / "a.parquet", u=["1"], v=["2"])
+    bad = parquet(tmp_path / "b.parquet", u=["x"], v=["y"])
+    for path, where in (bad, r"b\.parquet"), (tmp_path, r"a\.parquet or one of the 1 after it"):
+        with pytest.raises(EdgeValueError, match=rf"{where}: column '[uv]' .* is no int64"):
+            dg.from_edges(read_edges(path, dtype="int64"), client=embedded)
+
+
 def test_a_file_without_a_column_of_the_others_is_named(
     embedded: Client, tmp_path: Path
 ) -> None:

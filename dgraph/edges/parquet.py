@@ -109,6 +109,9 @@ def guarded(part: Delayed, files: Sequence[File]) -> Delayed:
 def _computed(graph: dict[Any, Any], key: Any, files: Sequence[File]) -> pd.DataFrame:
     try:
         frame: pd.DataFrame = get_sync(graph, key)
+    except EdgeValueError as error:
+        others = f" or one of the {len(files) - 1} after it" * (len(files) > 1)
+        raise EdgeValueError(f"{files[0].path}{others}: {error}") from error
     except (pa.ArrowException, OSError, KeyError):
         _blame(files)
         raise
