@@ -27,8 +27,9 @@ of them does it for all while there is little to do (:mod:`dgraph.algorithms._to
 rows are split over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
 
 Cost: supersteps: levels + changes from top-down to bottom-up + 1, and one more whenever one
-slot begins to act for all. Messages: one a proxy at most in all top-down levels together, one
-bit a proxy in a bottom-up level.
+slot begins to act for all; where they are slow one or two less, see
+:mod:`dgraph.algorithms._afar`. Messages: one a proxy at most in all top-down levels together,
+one bit a proxy in a bottom-up level.
 
 References
 ----------
@@ -44,6 +45,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._afar import Afar, spares_supersteps
 from dgraph.algorithms._levels import Progress, can_push_together, push_together
 from dgraph.algorithms._levels_abreast import Rules
 from dgraph.algorithms._pieces import search_with_pieces
@@ -71,7 +73,7 @@ from dgraph.arguments import optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.commons import Common, claim_commons
 from dgraph.engine.context import Context
-from dgraph.engine.translate import masters_of
+from dgraph.engine.translate import masters_of, named_here, refuse_missing
 from dgraph.exchange.hub import TINY
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.keywords import named
@@ -81,7 +83,7 @@ from dgraph.shard import Shard
 from dgraph.shard.bits import words
 from dgraph.shard.rows import rows_of
 from dgraph.shard.scratch import fresh
-from dgraph.vertices.ids import Ids
+from dgraph.vertices.ids import Ids, IntIds
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
@@ -121,6 +123,8 @@ async def _search_apart(
     ctx: Context, shard: Shard, sources: Ids, rules: Rules, *, may_meet: bool
 ) -> Search:
     """Search by slots of several processes, or without a core for each."""
+    if rules.limit and spares_supersteps(ctx, shard, sources):
+        return await _search_afar(ctx, shard, sources, rules)
     few = (rules.sources - 1) * rules.mean  # the edges of one source are all on one slot
     with claim_commons(ctx, shard, wanted=may_meet) as claim:
         work = None if claim.vote else few
@@ -129,16 +133,42 @@ async def _search_apart(
         if common is not None:
             room = claim.keep("search", lambda: _near_room(ctx, shard, common))
             return await search_near(ctx, shard, room, here, rules)
-    s = _search_in(shard, lambda *form: ctx.scratch(shard, *form))
-    forget(s, rules.reachable)
-    start(s, here)
-    await _search_by_frames(ctx, shard, s, rules)
-    leave_out(s, rules.reachable)
+    s, _ = await _search_from(ctx, shard, here, rules)
     return s
 
 
-async def _search_by_frames(ctx: Context, shard: Shard, s: Search, rules: Rules) -> None:
-    """Search level by level, each a superstep of the engine, or several that are short."""
+async def _search_afar(ctx: Context, shard: Shard, sources: Ids, rules: Rules) -> Search:
+    """Search where supersteps are slow, in up to two less."""
+    assert ctx.gateways is not None
+    assert isinstance(sources, IntIds)
+    here = named_here(shard, sources)
+    leaves = await ctx.gateways.leaves(shard)
+    afar = Afar(here.size, leaves, shard.directed, shard.masters)
+    s, are_vertices = await _search_from(ctx, shard, here, rules, afar)
+    if not are_vertices:
+        await refuse_missing(ctx, shard, sources)
+    return s
+
+
+async def _search_from(
+    ctx: Context, shard: Shard, here: Array, rules: Rules, afar: Afar | None = None
+) -> tuple[Search, bool]:
+    """Search from the sources that this slot owns; see :func:`_search_by_frames`."""
+    s = _search_in(shard, lambda *form: ctx.scratch(shard, *form))
+    forget(s, rules.reachable)
+    start(s, here)
+    are_vertices = await _search_by_frames(ctx, shard, s, rules, afar)
+    leave_out(s, rules.reachable)
+    return s, are_vertices
+
+
+async def _search_by_frames(
+    ctx: Context, shard: Shard, s: Search, rules: Rules, afar: Afar | None = None
+) -> bool:
+    """Search level by level, each a superstep of the engine, or several that are short.
+
+    Returns whether all sources are vertices, as far as that was left to see.
+    """
     limit, mean = rules.limit, rules.mean
     out = rows_of(shard.out)
     met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
@@ -163,15 +193,22 @@ async def _search_by_frames(ctx: Context, shard: Shard, s: Search, rules: Rules)
             ctx.stage = "top-down"
             depth = now.depth + 1
             mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, mean)
-            vote, found = (mine + sent, edges, pushed), (s.found[:sent], s.found_by[:sent])
+            found = s.found[:sent], s.found_by[:sent]
+            awake, owned = mine + sent, 0
+            if afar is not None:
+                awake, owned = afar.tell(mine, edges, found[0])
+            vote = awake, edges, pushed, owned
             turns = edges * ctx.slots * ALPHA > now.unexplored  # if all slots are alike
             work = sent if turns else edges
             unheard -= sent
             ahead = 0 if turns else int(expected(edges, unheard, ctx.slots))
             met = await ctx.reduce(shard, *found, vote, work, "min", ahead)
-            awake, edges, pushed = ctx.vote.tolist()
+            awake, edges, pushed, owned = ctx.vote.tolist()
+            if afar is not None and owned < rules.sources:
+                return False
             now = Progress(depth, awake, edges, now.unexplored - pushed)
     settle(*met, now.depth, s)
+    return True
 
 
 async def _bottom_up_levels(

@@ -19,7 +19,7 @@ from dgraph.exchange.frame import Array, Frame
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.exchange.routing.uneven import uneven
 from dgraph.shard import Shard
-from dgraph.shard.bits import positions, words
+from dgraph.shard.bits import positions, set_bits, words
 
 __all__ = ["Agreement", "Numbers"]
 
@@ -94,6 +94,14 @@ class Agreement:
         found: Multicast = await self._agree(shard, f"ways of {name} {self._network.key}", ask)
         return found
 
+    async def leaves(self, shard: Shard) -> NDArray[np.uint64]:
+        """Return the bitmap of the proxies, counted from 0, from which no way leads on.
+
+        They have no out-edge; in an undirected graph none but that to whom they are found from.
+        """
+        found: NDArray[np.uint64] = await self._agree(shard, "leaves", self._ask_leaves)
+        return found
+
     async def _agree(
         self, shard: Shard, key: str, ask: Callable[[Shard], Awaitable[Any]]
     ) -> Any:
@@ -130,6 +138,19 @@ class Agreement:
                 placed[start : start + some[1].size] = some[1] + bases[owner]
         spread = uneven(self._network.ground.topology, counts[:, 1])
         return Numbers(bases, placed, int(counts[:, 1].sum()), spread)
+
+    async def _ask_leaves(self, shard: Shard) -> NDArray[np.uint64]:
+        ends = np.diff(shard.out.offsets) <= (not shard.directed)
+        came = await self._alltoall([(np.packbits(ends[some]),) for some in shard.shared])
+        leaves = np.zeros(shard.size - shard.masters, np.bool_)
+        for owner, some in enumerate(came):
+            size, start = int(shard.group_size[owner]), int(shard.group_start[owner])
+            if some is not None and owner != self._slot:
+                begin = start - shard.masters
+                leaves[begin : begin + size] = np.unpackbits(some[0], count=size)
+        bits = np.zeros(words(leaves.size), np.uint64)
+        set_bits(bits, np.flatnonzero(leaves).astype(np.int32))
+        return bits
 
     async def _alltoall(self, told: Sequence[Columns | None]) -> list[Columns | None]:
         """Exchange columns straight, not over gateways."""

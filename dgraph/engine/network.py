@@ -33,6 +33,9 @@ ALIKE_EACH_TIME = ("votes", "multicast")
 GATHERING = ("aml", "mst", "rail", "monitor", "multileader", AUTO)
 
 
+#: Seconds of a superstep that may be worth sparing, and for a byte that is looked at.
+SLOW, LOOK = 1e-3, 1e-9
+
 #: What goes the other way in a superstep that goes one way.
 NOTHING = Flow(0, 0.0)
 
@@ -140,6 +143,10 @@ class Network:
             return frozenset()
         cost = np.array(self._cost.slowest)[self.ground.topology.levels(slot)]
         return frozenset(np.flatnonzero(cost >= CODING).tolist())
+
+    def spares_supersteps(self, looked: int) -> bool:
+        """Return whether "auto" rather looks at so many bytes than go through a superstep."""
+        return self.routing == AUTO and max(self._cost.alpha) > max(SLOW, LOOK * looked)
 
     @cached_property
     def level(self) -> NDArray[np.int64]:

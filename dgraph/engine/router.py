@@ -115,6 +115,10 @@ class Router:
         self._chosen = kind
         return None
 
+    async def leaves(self, shard: Shard) -> Bits:
+        """Return from which proxies no way leads on: see :meth:`Agreement.leaves`."""
+        return await self._agreement.leaves(shard)
+
     async def frames(
         self, frames: Sequence[Frame], ballot: Votes, op: str, work: int | None
     ) -> list[Frame]:

@@ -34,6 +34,8 @@ __all__ = [
     "local_of_neighbours",
     "masters_of",
     "named_by",
+    "named_here",
+    "refuse_missing",
 ]
 
 Array = NDArray[Any]
@@ -124,6 +126,30 @@ def _by_owner(at, placed, bases):  # type: ignore[no-untyped-def]
             local[place] = placed[at[i]] - bases[owners[i]]
             following[owners[i]] += 1
     return positions, local, starts
+
+
+def named_here(shard: Shard, ids: IntIds) -> NDArray[np.int32]:
+    """Find those of a few vertices that this slot owns: all of its ids are looked at.
+
+    Whether some slot has each of them is left to see; see :func:`refuse_missing`.
+
+    Examples
+    --------
+    >>> from tests.reference import build, plain
+    >>> shard, = build(plain([10, 20], [20, 30]))
+    >>> named_here(shard, IntIds(np.array([20, 7])))
+    array([0], dtype=int32)
+    """
+    assert isinstance(shard.ids, IntIds)
+    found = [shard.ids.places_of(int(each)) for each in ids.values]
+    return np.concatenate(found).astype(np.int32)
+
+
+async def refuse_missing(ctx: Context, shard: Shard, ids: IntIds) -> None:
+    """Raise the error that names the first id that no slot has."""
+    assert isinstance(shard.ids, IntIds)
+    has = [shard.ids.places_of(int(each)).size > 0 for each in ids.values]
+    await _refuse(ctx, ids, np.flatnonzero(has))
 
 
 async def _refuse(ctx: Context, ids: Ids, positions: Places) -> None:

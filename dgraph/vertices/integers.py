@@ -154,6 +154,21 @@ class IntIds(Ids):
         places = np.minimum(np.searchsorted(self.values, same), len(self) - 1)
         return np.where(fits & (self.values[places] == same), places, -1)
 
+    def places_of(self, query: int) -> Positions:
+        """Return where an id stands in self, whatever the sequence: all are looked at.
+
+        Examples
+        --------
+        >>> IntIds(np.array([7, -2, 7], np.int8)).places_of(7)
+        array([0, 2])
+        >>> IntIds(np.array([7, 3], np.uint64)).places_of(-2)
+        array([], dtype=int64)
+        """
+        bounds = np.iinfo(self.values.dtype)
+        if not bounds.min <= query <= bounds.max:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(self.values == self.values.dtype.type(query))
+
     def searchsorted(self, queries: IntIds, side: Side = "left") -> Positions:
         """Return where each query would be inserted into self (ascending)."""
         biased = self._biased
