@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from dgraph.arguments import flag, integer, optional_integer
 from dgraph.kernels import kernel
+from dgraph.keywords import named
 
 __all__ = ["grid", "kronecker", "uniform"]
 
@@ -52,6 +53,7 @@ _ROUNDS = 4  # of the permutation
 _STRUCTURE, _NAMES, _WEIGHTS = 0, 1, 2
 
 
+@named
 def kronecker(
     scale: int,
     edgefactor: int = 16,
@@ -80,6 +82,15 @@ def kronecker(
         source, target: int64[, weight: float32]; edgefactor * 2**scale rows. Self-loops and
         parallel edges occur.
 
+    Raises
+    ------
+    OptionError
+        If a number is out of its range.
+
+    References
+    ----------
+    Graph500 benchmark specification: https://graph500.org/?page_id=12
+
     Examples
     --------
     >>> len(kronecker(10, 16))
@@ -104,6 +115,7 @@ def kronecker_rows(
     return _part(start, stop, make, _weight_key(seed, weights))
 
 
+@named
 def uniform(
     scale: int,
     edgefactor: int = 16,
@@ -114,7 +126,21 @@ def uniform(
 ) -> dd.DataFrame:
     """Generate edges whose two ends are drawn evenly from 0, ..., 2**scale - 1.
 
-    Parameters and result are those of `kronecker`.
+    Parameters
+    ----------
+    scale, edgefactor, seed, weights, npartitions
+        As for `kronecker`.
+
+    Returns
+    -------
+    dask DataFrame
+        source, target: int64[, weight: float32]; edgefactor * 2**scale rows. Self-loops and
+        parallel edges occur.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of its range.
 
     Examples
     --------
@@ -127,6 +153,7 @@ def uniform(
     return _frame(make, edges, seed, weights, npartitions)
 
 
+@named
 def grid(
     rows: int,
     cols: int | None = None,
@@ -147,7 +174,13 @@ def grid(
     Returns
     -------
     dask DataFrame
-        rows * (cols - 1) + (rows - 1) * cols edges, those to the right first.
+        source, target: int64[, weight: float32]; rows * (cols - 1) + (rows - 1) * cols rows,
+        edges to the right first.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of its range.
 
     Examples
     --------

@@ -26,6 +26,7 @@ from dgraph.graph500.keys import draw_keys
 from dgraph.graph500.report import Report, Search
 from dgraph.graph500.validate import count_edges, validate_tree
 from dgraph.ingest import check_slots
+from dgraph.keywords import named
 
 __all__ = ["run"]
 
@@ -33,6 +34,7 @@ __all__ = ["run"]
 KERNELS: dict[str, Callable[..., Any]] = {"bfs": bfs, "sssp": sssp}
 
 
+@named
 def run(
     scale: int,
     edgefactor: int = 16,
