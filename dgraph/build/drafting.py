@@ -29,7 +29,7 @@ from dgraph.build.owning import Masters, Seats
 from dgraph.build.routing import Groups, agree, gather_groups, groups_alone
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
-from dgraph.shard import Adjacency, Dictionary, Shard, number_dtype
+from dgraph.shard import Adjacency, Dictionary, Shard, narrow_dtype, number_dtype
 from dgraph.shard.memory import give_back
 
 __all__ = ["draw_up"]
@@ -188,7 +188,7 @@ def _pieces(
         piece = (filed.columns, begin, min(begin + PIECE, size))
         rows = (filed.offsets, int(first) - 1, min(int(last), len(filed.offsets) - 1))
         counts = np.zeros(used.size, np.int64)
-        near = np.empty(piece[2] - begin, np.int16 if used.size < 2**15 else np.int32)
+        near = np.empty(piece[2] - begin, narrow_dtype(used.size))
         far = np.empty_like(near)
         _count(rows, piece, ctx.slot, ctx.slots, runs, near, far, counts)
         ends = np.cumsum(counts)

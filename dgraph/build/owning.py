@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dgraph.build.numbering import Numbering, concat_columns
 from dgraph.engine.context import Context
-from dgraph.shard import number_dtype
+from dgraph.shard import narrow_dtype, number_dtype
 from dgraph.vertices.ids import Ids
 
 __all__ = ["Masters", "Seats", "own", "tell_seats"]
@@ -94,8 +94,7 @@ async def own(
     seat, placed : arrays
         Numbers of the vertices of this registrar's block.
     """
-    narrow = np.int16 if ctx.slots < 2**15 else np.int32
-    owner = owner.astype(narrow)  # NumPy sorts 16 bits by counting
+    owner = owner.astype(narrow_dtype(ctx.slots))  # NumPy sorts 16 bits by counting
     by_owner = np.argsort(owner, kind="stable")
     ends = np.searchsorted(owner[by_owner], np.arange(ctx.slots + 1)).tolist()
     first = int(numbering.cuts[ctx.slot])

@@ -116,7 +116,7 @@ async def build(
     num_edges, report = await _sum_up(ctx, filed, tally)
     phases.begin("ranking")
     touch = touched(ctx, filed, numbering.vertices)
-    asked = await sum_degrees(ctx, filed, numbering, touch)
+    asked = await sum_degrees(ctx, filed, numbering, touch, num_edges)
     rank, degrees = await rank_block(ctx, asked.degree, numbering.vertices)
     known = _Known(numbering, rank, asked, filed, touch, num_edges, degrees)
     del numbering, asked, rank, filed, touch, degrees
@@ -171,11 +171,15 @@ async def _choose(
         phases.begin("placing")
         return await blind(strategy, vertices)
     phases.begin("draft")
-    owner = await blind(strategy.base, None)
-    numbered, rank = known.numbering, known.rank
-    draft = await draw_up(ctx, known.filed, numbered, rank, owner, known.num_edges)
+    base = await blind(strategy.base, None)
+    draft = await draw_up(ctx, known.filed, known.numbering, known.rank, base, known.num_edges)
+    del base
     phases.begin("placing")
-    return await ask_with_edges(ctx, known.numbering.cuts, draft, strategy)
+    owner = await ask_with_edges(ctx, known.numbering.cuts, draft, strategy)
+    freed = draft.nbytes
+    del draft
+    give_back(freed)
+    return owner
 
 
 async def _lay_out(

@@ -33,13 +33,13 @@ class Asked:
 
     Parameters
     ----------
-    degree : int64 array
-        Of the vertices of this registrar's block.
+    degree : integer array
+        Of the vertices of this registrar's block; as narrow as all edges allow.
     positions : list of arrays
         For every slot the positions in the block that its edges touch, ascending.
     """
 
-    degree: NDArray[np.int64]
+    degree: Array
     positions: list[Array]
 
 
@@ -88,7 +88,7 @@ def touched(ctx: Context, filed: Filed, vertices: int) -> NumberSet:
 
 
 async def sum_degrees(
-    ctx: Context, filed: Filed, numbering: Numbering, touch: NumberSet
+    ctx: Context, filed: Filed, numbering: Numbering, touch: NumberSet, num_edges: int
 ) -> Asked:
     """Return the degrees of this registrar's block: ends of edges, so a loop counts 2."""
     ends = np.zeros(len(touch), number_dtype(2 * filed.columns.size))
@@ -99,18 +99,16 @@ async def sum_degrees(
     at = np.searchsorted(orders, numbering.cuts).tolist()
     came = await ctx.alltoall([(orders[a:b], ends[a:b]) for a, b in pairwise(at)])
     begin, end = numbering.cuts[ctx.slot : ctx.slot + 2]
-    degree = np.zeros(end - begin, np.int64)
+    degree = np.zeros(end - begin, number_dtype(2 * num_edges))
     positions = []
     for some in came:
         assert some is not None
-        positions.append(some[0] - begin)
+        positions.append(some[0] - some[0].dtype.type(begin))  # as narrow as orders
         degree[positions[-1]] += some[1]  # no vertex twice in one frame
     return Asked(degree, positions)
 
 
-async def rank_block(
-    ctx: Context, degree: NDArray[np.int64], vertices: int
-) -> tuple[Array, Degrees]:
+async def rank_block(ctx: Context, degree: Array, vertices: int) -> tuple[Array, Degrees]:
     """Return the rank of every vertex of this registrar's block, and the degrees of all."""
     values, which, counts = np.unique(degree, return_inverse=True, return_counts=True)
     came = await ctx.allgather(values, counts)
@@ -122,7 +120,7 @@ async def rank_block(
     start = (np.cumsum(downward) - downward).reshape(counted.shape)[::-1, ctx.slot]
     ranks = np.empty(degree.size, number_dtype(vertices))
     _deal_ranks(which, start[np.searchsorted(every, values)], ranks)
-    return ranks, Degrees(every, counted)
+    return ranks, Degrees(every.astype(np.int64), counted)
 
 
 @kernel

@@ -18,6 +18,7 @@ from dgraph.build.meeting import PIECE, Filed, count_slots, deal_into, row_order
 from dgraph.build.numberset import NumberSet, mark
 from dgraph.build.owning import Seats
 from dgraph.engine.context import Context
+from dgraph.shard import narrow_dtype
 
 __all__ = ["Arcs", "blocks_of", "settle_edges"]
 
@@ -128,9 +129,8 @@ def _buckets(seat: Array, seats: Seats, families: int) -> Array:
     """
     blocks = seats.blocks.shape[1]
     slot, block = divmod(np.searchsorted(seats.blocks.ravel(), seat, side="right") - 1, blocks)
-    narrow = np.int16 if families * seats.blocks.size < 2**15 else np.int32
     bucket: Array = slot * families * blocks + block
-    return bucket.astype(narrow)
+    return bucket.astype(narrow_dtype(families * seats.blocks.size))
 
 
 def _runs(ends: Array, begin: int, size: int) -> tuple[slice, Array]:

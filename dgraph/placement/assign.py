@@ -27,7 +27,7 @@ from dgraph.placement.resolve import resolve, settled
 from dgraph.placement.whole import Links, links_of
 from dgraph.policies import Policies
 from dgraph.results import table
-from dgraph.shard import Shard
+from dgraph.shard import Shard, narrow_dtype
 from dgraph.topology import Topology
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ async def _refine_slot(
     """Refine the placement that the shards have."""
     shard = await whole_rows(ctx, shard)
     links = links_of(shard)
-    slot_of = np.full(shard.size, -1, np.int32)
+    slot_of = np.full(shard.size, -1, narrow_dtype(ctx.slots))
     slot_of[: shard.masters] = shard.slot
     cap = (await sizes_of(ctx, shard, links)).capacities(ctx.slots, eps)
     await settle(ctx, shard, links, slot_of, cap, unit, rounds, swap=True)
@@ -197,7 +197,7 @@ async def _is_better(
     ctx: Context, shard: Shard, links: Links, slot_of: Any, cap: Any, unit: Any
 ) -> bool:
     """Tell whether owners cost less than those there are, or those break the bound."""
-    was = np.full(shard.size, shard.slot, np.int32)
+    was = np.full(shard.size, shard.slot, slot_of.dtype)
     await ctx.broadcast(shard, was)
     whole = np.rint(unit * 8)
     costs = [add_costs(links.rows, some, whole, shard.masters, 1) for some in (slot_of, was)]

@@ -52,7 +52,7 @@ from dgraph.placement.hierarchy import Hierarchy
 from dgraph.placement.loads import Sizes, add_costs, loads_of
 from dgraph.placement.whole import Links, links_of
 from dgraph.plurals import counted
-from dgraph.shard import Shard
+from dgraph.shard import Shard, narrow_dtype
 from dgraph.topology import CostModel, Topology
 
 __all__ = ["Auto"]
@@ -326,7 +326,7 @@ async def _modelled(
     ctx: Context, shard: Shard, links: Links, owner: Array, unit: NDArray[np.float64], step: int
 ) -> float:
     """Return what the links of every so manieth vertex cost."""
-    slot_of = np.full(shard.size, -1, np.int32)
+    slot_of = np.full(shard.size, -1, narrow_dtype(ctx.slots))
     slot_of[: shard.masters] = owner
     await ctx.broadcast(shard, slot_of)
     here = add_costs(links.rows, slot_of, unit, shard.masters, step)

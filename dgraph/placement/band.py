@@ -52,7 +52,7 @@ async def gather_band(
     shard: Shard,
     links: Links,
     trees: Trees,
-    slot_of: NDArray[np.int32],
+    slot_of: Array,
     sizes: Sizes,
 ) -> tuple[NDArray[np.int64] | None, Band | None]:
     """Return which masters are in the band, and on slot 0 the whole of it.
@@ -61,7 +61,7 @@ async def gather_band(
 
     Parameters
     ----------
-    slot_of : int32 array of length shard.size
+    slot_of : integer array of length shard.size
         Of every local vertex.
     """
     rows = links.rows
@@ -127,7 +127,7 @@ def _band_of(parts: dict[int, _Part], others: Array, sizes: Sizes) -> Band:
     ]
     mean = max(1, round(16 * sizes.ends / max(sizes.vertices, 1)))
     anchors = mean * others[0] + 16 * others[1]
-    mass = np.maximum(np.concatenate([anchors, mean + 16 * degree]), 1)
+    mass = np.maximum(np.concatenate([anchors, mean + 16 * degree.astype(np.int64)]), 1)
     offsets, target, weights = _rows_of(degree, _joined(targets), slots)
     return Band(
         Quotient(offsets, target, weights, mass),

@@ -134,14 +134,8 @@ def compare(
         with build_graph(
             edges, layout.strategy, source, target, slots, topology, client, options, policies
         ) as graph:
-            found = {"placement": layout.name, **_figures(graph)}
-            for name, run in (measure or {}).items():
-                run(graph)
-                record = graph.runs[-1]
-                found[f"{name}_seconds"] = record.seconds
-                found[f"{name}_frames"] = list(record.frames.values())
-                found[f"{name}_bytes"] = list(record.bytes.values())
-        return found
+            named = {"placement": layout.name}
+            return named | _figures(graph) | _measured(graph, measure or {})
 
     return pd.DataFrame([_compiled(client, partial(row, layout)) for layout in layouts])
 
@@ -153,6 +147,18 @@ def _compiled(client: Client, measure: Callable[[], dict[str, Any]]) -> dict[str
     compiled = client.sync(seconds_compiled, client) - before
     took = sum(seconds for name, seconds in found.items() if name.endswith("_seconds"))
     return measure() if compiled > COUNTS * took else found
+
+
+def _measured(graph: Graph, measure: Mapping[str, Callable[[Graph], Any]]) -> dict[str, Any]:
+    """Run algorithms on a graph; return seconds, frames and bytes of each."""
+    found: dict[str, Any] = {}
+    for name, run in measure.items():
+        run(graph)
+        record = graph.runs[-1]
+        found[f"{name}_seconds"] = record.seconds
+        found[f"{name}_frames"] = list(record.frames.values())
+        found[f"{name}_bytes"] = list(record.bytes.values())
+    return found
 
 
 def _figures(graph: Graph) -> dict[str, Any]:

@@ -59,9 +59,7 @@ async def _shed(now: Refinement) -> bool:
     return True
 
 
-async def _fill_up(
-    ctx: Context, shard: Shard, slot_of: NDArray[np.int32], have: NDArray[np.int64]
-) -> None:
+async def _fill_up(ctx: Context, shard: Shard, slot_of: Array, have: NDArray[np.int64]) -> None:
     """Deal the vertices that have no slot yet, the emptiest slots first."""
     own = slot_of[: shard.masters]
     here = np.bincount(own[own >= 0], minlength=ctx.slots)

@@ -83,7 +83,7 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
     most : int
         How many trees are wanted at most; there may be `MORE` times as many.
     """
-    volume = 8 + 8 * links.degree
+    volume = 8 + 8 * links.degree.astype(np.int64)
     workers = int(np.count_nonzero(np.diff(shard.bases)))
     none = np.zeros(0, np.int64)
     trees = Trees(np.full(shard.size, -1, np.int32), none, none, workers)
@@ -108,6 +108,7 @@ async def grow_trees(ctx: Context, shard: Shard, links: Links, vol_st: int, most
             before = joined
         hubs[:] = False
         _first_around(links.rows, trees.tree, shard.rank, trees.loose, hubs)
+    trees.loose = trees.loose[:0].copy()  # nobody asks any more
     return trees
 
 

@@ -38,16 +38,16 @@ from dgraph.placement.bisection import split, split_together
 from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.distribution import distribute
 from dgraph.placement.draft import Draft
-from dgraph.placement.growth import grow_trees
+from dgraph.placement.growth import Trees, grow_trees
 from dgraph.placement.loads import Sizes, sizes_of
 from dgraph.placement.moving import settle
-from dgraph.placement.quotient import gather_quotient, make_quotient, quotient_of
+from dgraph.placement.quotient import Quotient, gather_quotient, make_quotient, quotient_of
 from dgraph.placement.sharpening import sharpen_together
 from dgraph.placement.small import is_small, place_small, room_of
 from dgraph.placement.trees import ORDERS, core_trees
 from dgraph.placement.twod import deal_in_domains
 from dgraph.placement.whole import Links, Whole, gather_whole, links_of, tell_owners
-from dgraph.shard import Shard
+from dgraph.shard import Shard, narrow_dtype
 from dgraph.topology import Topology
 
 __all__ = ["Hierarchy"]
@@ -158,9 +158,9 @@ class Hierarchy:
             owner = await self._one_by_one(ctx, shard, topology)
         if self.edges == "2d-in-domain":
             owner = await deal_in_domains(ctx, shard, owner, topology)
-        return owner
+        return owner.astype(np.int32)
 
-    async def _grown(self, ctx: Context, shard: Shard, topology: Topology) -> NDArray[np.int32]:
+    async def _grown(self, ctx: Context, shard: Shard, topology: Topology) -> Array:
         """Return slots by trees that grow on all slots; the edges stay where they are.
 
         Where slot 0 has all of them, it asks another one only to cut half of the graph of the
@@ -172,7 +172,7 @@ class Hierarchy:
                 told = await split_together(ctx, None, topology, self.eps)
                 if self.refine and told is not None:
                     await sharpen_together(ctx, None, topology, self.eps)
-                return np.zeros(0, np.int32)
+                return np.zeros(0, narrow_dtype(ctx.slots))
             near = Alone(ctx)
         links = links_of(shard)
         sizes = await sizes_of(near, shard, links)
@@ -184,24 +184,22 @@ class Hierarchy:
             return slot_of
         volume = self._volume(shard.num_vertices, sizes.ends, ctx.slots)
         trees = await grow_trees(near, shard, links, volume, _most(shard.num_vertices))
-        pairs = await gather_quotient(near, shard, links, trees)
-        quotient = None
-        if pairs is not None:
-            mass = _mass(trees.volume, pairs[3], shard.num_vertices, sizes.ends)
-            quotient = make_quotient(*pairs[:3], mass)
+        quotient = await _quotient(near, shard, links, sizes, trees)
         told = await split_together(ctx, quotient, topology, self.eps)
+        del quotient  # every step needs the room of those before it
         assert told is not None
         own = trees.tree[: shard.masters]
-        slot_of = np.full(shard.size, -1, np.int32)
+        slot_of = np.full(shard.size, -1, narrow_dtype(ctx.slots))
         slot_of[: shard.masters] = np.where(own < 0, -1, np.append(told, -1)[own])
+        del own
         if self.refine:
             await self._settle(near, shard, links, sizes, slot_of, topology, 0)
             mine, band = await gather_band(near, shard, links, trees, slot_of, sizes)
+            del trees
             found = await sharpen_together(ctx, band, topology, self.eps)
             if mine is not None:
                 slot_of[mine] = await hand_back(near, band, found)
             del band, found
-        del trees, own, told, pairs, quotient  # the last steps need room of their own
         await self._settle(near, shard, links, sizes, slot_of, topology, self.refine)
         return slot_of[: shard.masters]
 
@@ -211,7 +209,7 @@ class Hierarchy:
         shard: Shard,
         links: Links,
         sizes: Sizes,
-        slot_of: NDArray[np.int32],
+        slot_of: Array,
         topology: Topology,
         rounds: int,
     ) -> None:
@@ -227,14 +225,12 @@ class Hierarchy:
         """Tell whether the graph is cut without trees."""
         return self.refine > 0 and self.vol_st is None and is_small(sizes, slots)
 
-    async def _one_by_one(
-        self, ctx: Context, shard: Shard, topology: Topology
-    ) -> NDArray[np.int32]:
+    async def _one_by_one(self, ctx: Context, shard: Shard, topology: Topology) -> Array:
         """Return slots by trees that slot 0 grows, which gathers the whole graph."""
         links = links_of(shard)
         sizes = await sizes_of(ctx, shard, links)
         whole = await gather_whole(ctx, shard, weighted=self.order == "prim")
-        slot_of = np.full(shard.size, -1, np.int32)
+        slot_of = np.full(shard.size, -1, narrow_dtype(ctx.slots))
         slot_of[: shard.masters] = await tell_owners(
             ctx, shard, None if whole is None else self._distribute(whole, topology)
         )
@@ -268,6 +264,17 @@ class Hierarchy:
         small = max(4, round(ends / max(n, 1)))
         trees = min(_most(n), max(n // small, 16 * slots))
         return -(-total // trees)
+
+
+async def _quotient(
+    ctx: Context, shard: Shard, links: Links, sizes: Sizes, trees: Trees
+) -> Quotient | None:
+    """Return the graph of the trees on slot 0, None elsewhere."""
+    pairs = await gather_quotient(ctx, shard, links, trees)
+    if pairs is None:
+        return None
+    mass = _mass(trees.volume, pairs[3], shard.num_vertices, sizes.ends)
+    return make_quotient(*pairs[:3], mass)
 
 
 def _most(n: int) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.placement.whole import Links
-from dgraph.shard import Shard
+from dgraph.shard import Shard, narrow_dtype
 
 __all__ = [
     "Loads",
@@ -62,8 +62,8 @@ class Refinement:
     shard : Shard
     links : Links
         Of the masters.
-    slot_of : int32 array of length shard.size
-        The slot of every local vertex; -1: none yet.
+    slot_of : integer array of length shard.size
+        The slot of every local vertex; -1: none yet. Of the dtype that `narrow_dtype` says.
     loads : Loads
         Of all slots, as all `slot_of` together say.
     unit : float64 array of shape (slots, slots)
@@ -73,7 +73,7 @@ class Refinement:
     ctx: Context
     shard: Shard
     links: Links
-    slot_of: NDArray[np.int32]
+    slot_of: Array
     loads: Loads
     unit: NDArray[np.float64]
 
@@ -120,18 +120,14 @@ async def sizes_of(ctx: Context, shard: Shard, links: Links) -> Sizes:
     return Sizes(shard.num_vertices, int(total[-1]), int(total[:-1].max()))
 
 
-def loads_here(
-    slots: int, degree: NDArray[np.int64], slot_of: NDArray[np.int32]
-) -> NDArray[np.int64]:
+def loads_here(slots: int, degree: Array, slot_of: Array) -> NDArray[np.int64]:
     """Return the vertices and the ends of edges that every slot has from this one, flat."""
     sums = np.zeros((2, slots), np.int64)
-    _add_up(slot_of, degree, sums)
+    _add_up(slot_of.astype(narrow_dtype(slots), copy=False), degree, sums)
     return sums.ravel()
 
 
-async def loads_of(
-    ctx: Context, degree: NDArray[np.int64], slot_of: NDArray[np.int32]
-) -> NDArray[np.int64]:
+async def loads_of(ctx: Context, degree: Array, slot_of: Array) -> NDArray[np.int64]:
     """Return the vertices and the ends of edges that every slot has, as `Loads` does."""
     total = await ctx.allreduce(loads_here(ctx.slots, degree, slot_of))
     return total.reshape(2, -1).copy()

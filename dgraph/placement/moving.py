@@ -50,7 +50,7 @@ async def settle(
     ctx: Context,
     shard: Shard,
     links: Links,
-    slot_of: NDArray[np.int32],
+    slot_of: Array,
     cap: NDArray[np.int64],
     unit: NDArray[np.float64],
     rounds: int,
@@ -64,7 +64,7 @@ async def settle(
 
     Parameters
     ----------
-    slot_of : int32 array of length shard.size
+    slot_of : integer array of length shard.size
         Of the masters at first, -1: none yet; of every local vertex at last.
     cap : int64 array of shape (2, slots)
     unit : float64 array of shape (slots, slots)

@@ -108,8 +108,8 @@ def quotient_of(
     offsets: NDArray[np.int64], targets: Array, tree: NDArray[np.int32], count: int
 ) -> tuple[Array, Array, Array]:
     """Return the same of a whole graph, of which no edge is left out."""
-    rows, degree = (unsigned(offsets), unsigned(targets)), np.diff(offsets)
-    found: tuple[Array, Array, Array] = _pairs(rows, degree, tree, count)
+    links = Links(offsets, targets)
+    found: tuple[Array, Array, Array] = _pairs(links.rows, links.degree, tree, count)
     return found
 
 

@@ -22,6 +22,7 @@ from dgraph.placement.loads import Sizes
 from dgraph.placement.multilevel import cut, fraction_of
 from dgraph.placement.quotient import make_quotient
 from dgraph.placement.whole import Links
+from dgraph.shard import narrow_dtype
 from dgraph.topology import Topology
 
 __all__ = ["is_small", "place_small", "room_of"]
@@ -73,7 +74,7 @@ def place_small(
     cap: NDArray[np.int64],
     unit: NDArray[np.float64],
     eps: float,
-) -> NDArray[np.int32]:
+) -> Array:
     """Return a slot for every vertex of a whole graph, -1 for isolated ones.
 
     Parameters
@@ -90,7 +91,7 @@ def place_small(
     near = np.flatnonzero(links.degree)
     new = np.full(len(links.degree), -1, np.int32)
     new[near] = np.arange(near.size, dtype=np.int32)
-    degree = links.degree[near]
+    degree = links.degree[near].astype(np.int64)
     key = np.repeat(new[near].astype(np.int64), degree) * near.size + new[links.targets]
     key.sort()  # how edges came does not matter
     source, target = (some.astype(np.int32) for some in np.divmod(key, near.size))
@@ -100,7 +101,7 @@ def place_small(
     slot = np.zeros(near.size, np.int32)
     _split(graph.rows, loads, halving_of(topology), cap, share_of(topology, eps), slot)
     improve_all(graph.rows, loads, slot, cap, np.rint(unit * 8).astype(np.int64), 1)
-    slot_of = np.full(len(links.degree), -1, np.int32)
+    slot_of = np.full(len(links.degree), -1, narrow_dtype(topology.slots))
     slot_of[near] = slot
     return slot_of
 

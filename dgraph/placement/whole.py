@@ -30,8 +30,8 @@ class Links:
 
     Attributes
     ----------
-    degree : int64 array
-        How many links each vertex has.
+    degree : integer array
+        How many links each vertex has; as narrow as all links allow.
     rows : tuple of arrays
         Offsets and targets as kernels take them.
     """
@@ -39,12 +39,13 @@ class Links:
     offsets: NDArray[np.int64]
     targets: Array
     weights: Array | None = None
-    degree: NDArray[np.int64] = field(init=False)
+    degree: Array = field(init=False)
     rows: tuple[Array, Array] = field(init=False)
 
     def __post_init__(self) -> None:
         """Derive what is often asked for."""
-        object.__setattr__(self, "degree", np.diff(self.offsets))
+        degree = np.diff(self.offsets).astype(number_dtype(len(self.targets)))
+        object.__setattr__(self, "degree", degree)
         object.__setattr__(self, "rows", (unsigned(self.offsets), unsigned(self.targets)))
 
 

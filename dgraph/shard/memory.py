@@ -17,8 +17,12 @@ import pyarrow as pa
 __all__ = ["give_back"]
 
 
-#: Bytes from which on it is worth to walk the heaps, which takes about a millisecond.
-WORTH = 1 << 23
+#: Bytes from which on it is worth to walk the heaps, which takes about a millisecond, and to
+#: pay 3 us for each page that is needed again: of one caller, or of many together.
+WORTH, TOGETHER = 1 << 23, 1 << 26
+
+#: What the slots of this process have let go of since then: they have one heap.
+_freed = [0]
 
 
 def give_back(freed: int) -> None:
@@ -27,14 +31,17 @@ def give_back(freed: int) -> None:
     Parameters
     ----------
     freed : int
-        Bytes that the caller has let go of; if they are few, nothing is done.
+        Bytes that the caller has let go of; while those of all callers are few, nothing is
+        done.
 
     Examples
     --------
     >>> give_back(0)
     """
-    if freed < WORTH:
+    _freed[0] += freed
+    if freed < WORTH and _freed[0] < TOGETHER:
         return
+    _freed[0] = 0
     pa.default_memory_pool().release_unused()
     trim = _malloc_trim()
     if trim is not None:

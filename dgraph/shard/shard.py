@@ -27,7 +27,7 @@ from dgraph.shard.adjacency import Adjacency
 from dgraph.shard.split import Split
 from dgraph.vertices.ids import Ids
 
-__all__ = ["Dictionary", "Shard", "number_dtype"]
+__all__ = ["Dictionary", "Shard", "narrow_dtype", "number_dtype"]
 
 Array = NDArray[Any]
 #: Numbers of vertices are int32 below this many vertices, int64 from it on.
@@ -43,6 +43,17 @@ def number_dtype(vertices: int) -> np.dtype[Any]:
     (dtype('int32'), dtype('int64'))
     """
     return np.dtype(np.int32 if vertices < WIDE else np.int64)
+
+
+def narrow_dtype(count: int) -> np.dtype[Any]:
+    """Return the dtype for the numbers of few things, such as slots, and -1 for none.
+
+    Examples
+    --------
+    >>> narrow_dtype(16), narrow_dtype(2**15)
+    (dtype('int16'), dtype('int32'))
+    """
+    return np.dtype(np.int16 if count < 2**15 else np.int32)
 
 
 @dataclass(frozen=True, slots=True)
