@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("in_this_process")
         (["1;2;1,5", "2;3;2,5"], "line 1 .*'1,5' as its weight, .*: write a decimal point"),
         (["a;b;w", "1;2;1,5"], "line 2 .*'1,5' as its weight, .*: write a decimal point"),
         (["1 2 1,5", "2 3 2,5"], "line 1 .*'1,5' as its weight, .*: write a decimal point"),
+        (["a;b;1.000,5", "c;d;2.000,5"], "line 1 .*'1.000,5' as its weight, .*: write a dec"),
         (["a,b,1", "c,d,\N{ARABIC-INDIC DIGIT TWO}"], "line 2 .* as its weight, .*: repair it"),
     ],
 )

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 from distributed import Client
+from fsspec.registry import known_implementations  # type: ignore[import-untyped]
 
 import dgraph as dg
 from dgraph.edges.read import read_edges
-from dgraph.errors import EdgeValueError, EmptyWarning, OptionError
+from dgraph.errors import EdgeTypeError, EdgeValueError, EmptyWarning, OptionError
 from tests.text_files import listed, write
 
 MATRIX = "%%MatrixMarket matrix coordinate pattern general\n"
@@ -85,6 +86,26 @@ def test_what_is_wrong_with_a_file_is_one_sentence(
     path = write(tmp_path / name, content)
     with pytest.raises(EdgeValueError, match=says):
         read_edges(path).compute()
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("", "got an empty one: name a file"),
+        (b"a.csv", "expected a path, got bytes: give a str"),
+        (None, "expected a path, got NoneType: give a str"),
+        ("foo://a.csv", "'foo://a.csv' is on no file system that fsspec knows"),
+        ("lost://a.csv", "'lost://a.csv' needs a package that is not installed: Get it"),
+    ],
+)
+def test_paths_that_lead_to_no_file_system(
+    path: Any, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {"class": "lost_package.System", "err": "Get it"}
+    monkeypatch.setitem(known_implementations, "lost", known)
+    for one_or_many in (path, [path]):
+        with pytest.raises((OptionError, EdgeTypeError), match=says):
+            read_edges(one_or_many)
 
 
 @pytest.mark.usefixtures("in_this_process")

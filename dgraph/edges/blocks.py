@@ -119,8 +119,9 @@ class Scanner:
 
     @property
     def begins_file(self) -> bool:
-        """Whether the first row is in the first line of a file, and so not under names."""
-        return self.block.start == 0 and not self.block.layout.names
+        """Whether the first row is in the first line of a file, which might hold names."""
+        layout = self.block.layout
+        return self.block.start == 0 and not layout.names and layout.kind is None
 
     def batches(self) -> Iterator[tuple[int, bool]]:
         """Yield how many rows were found, and whether they are in `numbers`."""

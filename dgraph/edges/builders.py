@@ -157,7 +157,7 @@ class FloatBuilder:
             return float(word)
         remedy = "repair it"
         if has_decimal_comma(written):
-            remedy = "write a decimal point"
+            remedy = "write a decimal point, and nothing between thousands"
         elif row == 0 and not self._parts and scanner.begins_file:
             remedy += ", pass header=True (--header) if the line holds names"
         raise EdgeValueError(

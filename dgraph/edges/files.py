@@ -168,7 +168,8 @@ def find_files(
     >>> [(file.path.rsplit("/", 1)[1], file.format, file.codec) for file in find_files(folder)]
     [('part.9.csv.gz', 'csv', 'gz'), ('part.10.csv.gz', 'csv', 'gz')]
     """
-    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    alone = isinstance(path, str | os.PathLike | bytes) or not isinstance(path, Iterable)
+    paths: list[Any] = [path] if alone else list(cast(Iterable[Path], path))
     if not paths:
         raise OptionError("expected at least one path, got an empty list: name the files")
     files = [file for each in paths for file in _find(each, format, storage_options or {})]
@@ -186,7 +187,7 @@ def _find(path: Path, format: str | None, options: Mapping[str, Any]) -> list[Fi
         raise EdgeTypeError(
             f"expected a path, got {type(path).__name__}: give a str or os.PathLike"
         )
-    system, root = url_to_fs(os.fspath(path), **options)
+    system, root = _opened(os.fspath(path), options)
     if system.isfile(root):
         names = _edges_beside(system, root)
     elif system.isdir(root):
@@ -202,6 +203,21 @@ def _find(path: Path, format: str | None, options: Mapping[str, Any]) -> list[Fi
             f"found no file for {os.fspath(path)!r}: expected a file, a folder or a glob"
         )
     return [_file(system, name, format) for name in sorted(names, key=natural_sort_key)]
+
+
+def _opened(path: str, options: Mapping[str, Any]) -> tuple[AbstractFileSystem, str]:
+    """Return the file system that a path is of, and the path there."""
+    if not path:
+        raise OptionError("expected a path, got an empty one: name a file, folder or glob")
+    try:
+        system, root = url_to_fs(path, **options)
+    except ImportError as error:
+        raise OptionError(f"{path!r} needs a package that is not installed: {error}") from error
+    except ValueError as error:
+        raise OptionError(
+            f"{path!r} is on no file system that fsspec knows, {error}: name another"
+        ) from error
+    return system, root
 
 
 def _edges_beside(system: AbstractFileSystem, name: str) -> list[str]:

@@ -49,7 +49,7 @@ _WORDS = re.compile(
 )
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.I)
 _DIGIT = re.compile(rb"\d")
-_DECIMAL_COMMA = re.compile(rb"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(rb"[+-]?[\d.]*,\d+([eE][+-]?\d+)?")
 _NAME = re.compile(r"\W*[^\W\d]")
 _BREAKS = re.compile(rb'[\s,;:|"]')  # what a field is put in quotes for
 
@@ -84,8 +84,8 @@ def is_number(field: bytes) -> bool:
 def has_decimal_comma(field: bytes) -> bool:
     """Tell whether a field is written as a number with a comma for its point.
 
-    >>> has_decimal_comma(b"-1,5"), has_decimal_comma(b"1,2,3")
-    (True, False)
+    >>> [has_decimal_comma(field) for field in (b"-1,5", b"1.000,5", b"1,2,3")]
+    [True, True, False]
     """
     return _DECIMAL_COMMA.fullmatch(field) is not None
 
