@@ -3,10 +3,11 @@
 ::
 
     few bits     how many, up to FEW | the place of each in the block
-    many         WHOLE | its 32 bytes
+    few not      OTHERS + how many, up to FEW | the place of each that is not set
+    else         WHOLE | its 32 bytes
 
-The vertices of a frontier are dense among the heavy ones, which come first, and sparse behind:
-neither a bitmap nor a list of all places is short for both.
+The vertices of a frontier are dense among the heavy ones, which come first, and sparse behind,
+or the other way round: neither a bitmap nor a list of all places is short for both.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ Bytes = NDArray[np.uint8]
 #: Words of a block.
 WORDS = 4
 
-#: Of more bits than that the block itself is as short; what stands for it.
-FEW, WHOLE = 30, 255
+#: Of more places than that the block itself is as short.
+FEW = 30
+
+#: What is added to how many places there are of bits that are not set; and stands for a block.
+OTHERS, WHOLE = 100, 255
 
 _ONE = np.uint64(1)
 
@@ -40,7 +44,7 @@ def encode_blocks(bits: Bits) -> Bytes | None:
     >>> bits[:4] = 2**64 - 1
     >>> bits[50] = 5
     >>> encode_blocks(bits).nbytes, bits.nbytes
-    (59, 800)
+    (27, 800)
     """
     out = np.empty(bits.nbytes * 3 // 4, np.uint8)
     size = _write(bits, out)
@@ -70,11 +74,18 @@ def _write(bits, out):  # type: ignore[no-untyped-def]
         count = 0
         for word in block:
             count += ones(word)
-        out[at] = count if count <= FEW else WHOLE
+        others = 64 * block.size - count
+        listed, flip = FEW + 1, np.uint64(0)
+        if count <= FEW:
+            out[at], listed = count, count
+        elif others <= FEW:
+            out[at], listed, flip = OTHERS + others, others, ~np.uint64(0)
+        else:
+            out[at] = WHOLE
         at += 1
         for i in range(block.size):
-            word = block[i]
-            if count > FEW:
+            word = block[i] ^ flip
+            if listed > FEW:
                 for _ in range(8):
                     out[at] = word & np.uint64(255)
                     word >>= np.uint64(8)
@@ -102,9 +113,12 @@ def _read(told, bits):  # type: ignore[no-untyped-def]
                 block[i] = word
                 at += 8
         else:
+            flip = np.uint64(0)
+            if count >= OTHERS:
+                count, flip = count - OTHERS, ~flip
             for i in range(block.size):
-                block[i] = 0
+                block[i] = flip
             for place in told[at : at + count]:
-                block[place >> 6] |= _ONE << np.uint64(place & 63)
+                block[place >> 6] ^= _ONE << np.uint64(place & 63)
             at += count
     return at

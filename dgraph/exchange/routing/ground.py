@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -49,7 +49,7 @@ class Ground:
     @cached_property
     def monitor(self) -> Numbers:
         """For each level and slot, the monitor of the slot's domain."""
-        return elect(self.topology, self.scores)
+        return _elected(self.topology, self.scores)
 
     @property
     def gate(self) -> Numbers:
@@ -62,6 +62,11 @@ class Ground:
         group = self.groups.group
         apart: NDArray[np.bool_] = group[np.asarray(here)] != group[np.asarray(there)]
         return apart
+
+
+@lru_cache(maxsize=64)  # the next run elects the same
+def _elected(topology: Topology, scores: tuple[int, ...]) -> Numbers:
+    return elect(topology, scores)
 
 
 class Strategy(Protocol):
