@@ -141,7 +141,7 @@ async def count_slot(ctx: Context, shard: Shard, topology: Topology) -> tuple[An
     apart = np.zeros(shard.slots, np.int64)
     seen = np.zeros(shard.size, np.bool_)
     entries = split = parts = 0
-    counts, peers = apart, np.array(shard.peers)
+    counts, peers = apart, np.array(shard.peers, np.int64)
     for rows, pieces in shard.families:
         _count_targets(rows.targets, shard.peer_start, peers, counts, seen)
         entries += len(rows.targets)

@@ -207,3 +207,10 @@ def test_comparing_measures_what_is_asked(client: Client) -> None:
         sent = found[f"{name}_bytes"].tolist()
         assert len(sent[0]) == TREE.height + 1
         assert sent[1][-1] < sent[0][-1]
+
+
+def test_a_graph_on_one_slot_has_figures(client: Client) -> None:
+    star = np.array([[0, 1], [0, 2], [0, 3]])
+    with dg.from_edges(star, virtual_slots=1, client=client) as g:
+        found = g.placement.figures()
+    assert (found.cut_top, found.replication, found.edge_balance) == (0, 1.0, 1.0)
