@@ -51,9 +51,7 @@ class Afar(NamedTuple):
     masters: int
 
     def tell(self, mine: int, edges: int, found: NDArray[np.int32]) -> tuple[int, int]:
-        """Return how many vertices a top-down step has found, and how many sources there are.
-
-        If they are all leaves, as if it had found none.
+        """Return 1 if a way leads on from what a top-down step has found, else 0; and `named`.
 
         Parameters
         ----------
@@ -69,15 +67,11 @@ class Afar(NamedTuple):
         >>> afar = Afar(1, np.array([0b101], np.uint64), False, 100)
         >>> few, more = np.array([102, 100]), np.array([102, 101])
         >>> afar.tell(2, 4, few), afar.tell(2, 5, few), afar.tell(2, 4, more)
-        ((0, 1), (4, 1), (4, 1))
+        ((0, 1), (1, 1), (1, 1))
         """
-        awake = mine + found.size
-        of_leaves = 0 if self.directed else awake
-        leads_on = (mine and edges != of_leaves) or not self._are_leaves(found)
-        return (awake if leads_on else 0), self.named
-
-    def _are_leaves(self, found: NDArray[np.int32]) -> bool:
-        return bool(_are_leaves(self.leaves, found, self.masters))
+        of_leaves = 0 if self.directed else mine + found.size
+        ends = not mine or edges == of_leaves
+        return int(not (ends and _are_leaves(self.leaves, found, self.masters))), self.named
 
 
 @kernel

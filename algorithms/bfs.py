@@ -194,19 +194,17 @@ async def _search_by_frames(
             depth = now.depth + 1
             mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, mean)
             found = s.found[:sent], s.found_by[:sent]
-            awake, owned = mine + sent, 0
-            if afar is not None:
-                awake, owned = afar.tell(mine, edges, found[0])
-            vote = awake, edges, pushed, owned
+            leads, owned = (1, 0) if afar is None else afar.tell(mine, edges, found[0])
+            vote = mine + sent, edges, pushed, leads, owned
             turns = edges * ctx.slots * ALPHA > now.unexplored  # if all slots are alike
             work = sent if turns else edges
             unheard -= sent
             ahead = 0 if turns else int(expected(edges, unheard, ctx.slots))
             met = await ctx.reduce(shard, *found, vote, work, "min", ahead)
-            awake, edges, pushed, owned = ctx.vote.tolist()
+            awake, edges, pushed, leads, owned = ctx.vote.tolist()
             if afar is not None and owned < rules.sources:
                 return False
-            now = Progress(depth, awake, edges, now.unexplored - pushed)
+            now = Progress(depth, awake if leads else 0, edges, now.unexplored - pushed)
     settle(*met, now.depth, s)
     return True
 
