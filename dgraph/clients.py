@@ -13,11 +13,13 @@ import asyncio
 import atexit
 import concurrent.futures.thread
 import logging
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakSet
 
 import dask
 from dask.system import CPU_COUNT
@@ -40,6 +42,17 @@ LOCAL = "127.0.0.1:0"
 
 _starting = threading.RLock()
 
+#: In a process that was forked: the clients that it has of its parent.
+_of_parent: WeakSet[Client] = WeakSet()
+
+
+def _note_fork() -> None:
+    _of_parent.update(list(Client._instances))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
 
 def find_client(client: Client | None = None) -> Client:
     """Return the client to work with, and start an embedded cluster if there is none.
@@ -52,7 +65,13 @@ def find_client(client: Client | None = None) -> Client:
     Raises
     ------
     OptionError
-        If `client` is not a client, or not connected.
+        If `client` is not a client, or not connected; or no scheduler answers where the
+        configuration says that there is one.
+
+    Notes
+    -----
+    An embedded cluster is started if there is no current client, and Dask's configuration
+    names no scheduler (``scheduler-address``).
 
     Examples
     --------
@@ -62,7 +81,7 @@ def find_client(client: Client | None = None) -> Client:
     """
     if client is None:
         with _starting:  # Dask knows a client before it is connected
-            client = _current() or _embedded()
+            client = _current() or _configured() or _embedded()
     elif not isinstance(client, Client):
         raise OptionError(
             f"client must be a distributed.Client, not {type(client).__name__}; "
@@ -78,13 +97,24 @@ def ensure_running(client: Client) -> None:
     Raises
     ------
     OptionError
-        If it is closed, or asynchronous and not awaited yet.
+        If it is closed, or asynchronous and not awaited yet, or of the process from which this
+        one was forked.
     """
+    _check_process(client)
     if client.status in ("newly-created", "connecting") and client.asynchronous:
         raise OptionError("the client is not connected yet: await it before you use it")
     if client.status not in ("running", "connecting"):
         raise OptionError(
             f"expected a connected client, got one that is {client.status}; make a new one"
+        )
+
+
+def _check_process(client: Client) -> None:
+    if client in _of_parent:
+        raise OptionError(
+            "expected a Dask client of this process, got that of the process from which it was "
+            "forked, which does nothing here: start processes that call dgraph by "
+            "multiprocessing.get_context('spawn')"
         )
 
 
@@ -97,6 +127,21 @@ def _current() -> Client | None:
     if client.status != "running" and client in Worker._initialized_clients:
         return None
     return client
+
+
+def _configured() -> Client | None:
+    """Return a client of the scheduler that Dask's configuration names, if it names one."""
+    address = dask.config.get("scheduler-address", None)
+    if address is None:
+        return None
+    try:
+        return Client(address)
+    except (OSError, ValueError) as error:
+        raise OptionError(
+            f"expected a scheduler at {address}, as Dask's configuration says "
+            f"(scheduler-address, DASK_SCHEDULER_ADDRESS), got: {error}; start one there, or "
+            "take the setting away"
+        ) from None
 
 
 def _embedded() -> Client:
@@ -177,6 +222,7 @@ def call(
         If the cluster went away without the client being told.
     """
     check_keys()
+    _check_process(client)
 
     async def told() -> T:
         try:

@@ -250,7 +250,10 @@ class Graph:
         return call(self._home.client, save, self._home, self._facts, path)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Let the workers free the graph's memory; results of algorithms stay."""
+        """Let the workers free the graph's memory; results of algorithms stay.
+
+        A run that another thread has begun goes on to its end.
+        """
         self._home.close()
 
     def __enter__(self) -> Self:
@@ -263,6 +266,14 @@ class Graph:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Close the graph."""
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        """Return the graph; it is closed at the end of the ``async with`` block."""
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
         """Close the graph."""
         self.close()
 

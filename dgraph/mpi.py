@@ -320,7 +320,7 @@ def _aborting(ranks: Ranks) -> Iterator[None]:
     """Print what is raised, on one rank, and end all of them."""
     try:
         yield
-    except Exception:
+    except (Exception, SystemExit):  # Dask lets a worker end where a task calls sys.exit
         time.sleep(min(TURN * max(ranks.rank - 2, 0), LAST_TURN))
         _abort(ranks, traceback.format_exc())
 

@@ -132,6 +132,15 @@ def killed_in_a_run() -> None:
         dg.pagerank(graph, max_iter=10**9, tol=None)
 
 
+def exits_in_a_task() -> None:
+    """Call sys.exit in a task of a worker."""
+    only_modules()
+    from dgraph import mpi
+
+    client = mpi.start()
+    client.submit(sys.exit, 5, workers=[*client.nthreads()][:1]).result()
+
+
 def killed() -> None:
     """Lose a worker while the program waits for something else."""
     only_modules()

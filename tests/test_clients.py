@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import dask
+import dask.dataframe as dd
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -24,7 +25,9 @@ from distributed import Client, LocalCluster, get_client
 
 import dgraph as dg
 from dgraph.clients import _NotLate, find_client
-from dgraph.errors import GraphLostError, OptionError
+from dgraph.engine import members
+from dgraph.errors import GraphLostError, JoinTimeoutError, OptionError
+from dgraph.events import History, Note, listening
 from tests.clusters import asynchronously, cluster
 
 PATH = np.array([[1, 2], [2, 3], [3, 4]])
@@ -82,6 +85,48 @@ def test_starts_one_embedded_cluster_says_so_once_and_closes_it_in_silence() -> 
     said = [line for line in done.stderr.splitlines() if "INFO:distributed" not in line]
     assert sum("started a cluster" in line for line in said) == 1
     assert not [line for line in said if not line.startswith("INFO:dgraph:")], said
+
+
+def test_a_scheduler_that_is_configured_is_joined(two: Client) -> None:
+    address = two.scheduler.address if two.scheduler else ""
+    program = """
+        import dask, numpy as np
+        import dgraph as dg
+        dask.config.set({"distributed.comm.timeouts.connect": 1, "scheduler-address": "%s"})
+        try:
+            print(dg.from_edges(np.array([[1, 2]])).slots)
+        except dg.OptionError as error:
+            print(error)
+        """
+    done = run_python(program % address)
+    assert done.stdout == "4\n", done.stderr
+    done = run_python(program % "tcp://127.0.0.1:1")
+    assert "expected a scheduler at tcp://127.0.0.1:1" in done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_is_told_that_its_client_does_nothing() -> None:
+    done = run_python(
+        """
+        import multiprocessing, numpy as np
+        import dgraph as dg
+
+        def call(kept):
+            for g in kept, None:
+                try:
+                    dg.bfs(g or dg.from_edges(np.array([[1, 2]])), 1)
+                except dg.OptionError as error:
+                    print(error, flush=True)
+
+        with dg.from_edges(np.array([[1, 2]])) as g:
+            child = multiprocessing.get_context("fork").Process(target=call, args=(g,))
+            child.start()
+            child.join()
+            print(len(dg.bfs(g, 1)))
+        """
+    )
+    assert done.stdout.count("from which it was forked") == 2, done.stderr
+    assert done.stdout.endswith("\n2\n")
 
 
 def test_takes_the_current_client_else_the_given_one(two: Client) -> None:
@@ -178,7 +223,10 @@ def test_an_asynchronous_client_gets_awaitables() -> None:
             await dg.bfs(g, 9)
         with pytest.raises(ValueError, match="float"):
             await dg.from_edges(PATH, duplicates="float", client=client)  # type: ignore[misc]
-        g.close()
+        async with g as same:
+            assert same is g
+        with pytest.raises(GraphLostError, match="closed"):
+            await dg.bfs(g, 1)
 
     asynchronously(work)
 
@@ -192,6 +240,30 @@ def test_an_asynchronous_client_that_was_not_awaited() -> None:
         await other.close()
 
     asynchronously(work)
+
+
+def test_a_cluster_without_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "LONELY", 0.0)
+    with (
+        cluster(0) as client,
+        listening(History()) as heard,
+        dask.config.set({"dgraph.timeouts.join": "1s"}),
+        pytest.raises(JoinTimeoutError, match=r"got a cluster that has none.*cluster\.scale"),
+    ):
+        dg.from_edges(PATH, client=client)
+    said = [event.text for event in heard.events if isinstance(event, Note)]
+    assert sum("waits for a worker: the cluster has none" in text for text in said) == 1
+
+
+def test_edges_that_lie_on_another_cluster(two: Client) -> None:
+    frame = dd.from_pandas(pd.DataFrame(PATH, columns=["a", "b"]), npartitions=2)
+    with two.as_current():
+        there = frame.persist()
+    with (
+        cluster(1, processes=False) as other,
+        pytest.raises(dg.EdgeValueError, match="lie on another cluster"),
+    ):
+        dg.from_edges(there, "a", "b", client=other)
 
 
 @pytest.mark.parametrize("clients", [1, 2])

@@ -158,6 +158,13 @@ def test_ranks_that_fail_end_all_and_say_so_once(any_mpi: Mpi) -> None:
 
 
 @mpich
+def test_sys_exit_in_a_task_ends_all(any_mpi: Mpi) -> None:
+    done = any_mpi.run(4, PROGRAMS, "exits_in_a_task")
+    assert done.returncode not in (0, None)
+    assert "SystemExit: 5" in done.stderr
+
+
+@mpich
 def test_a_rank_killed_in_a_run_ends_all(any_mpi: Mpi) -> None:
     done = any_mpi.run(3, PROGRAMS, "killed_in_a_run")
     assert "running" in done.stdout

@@ -17,7 +17,7 @@ from distributed import Client, Status
 import dgraph as dg
 from dgraph.engine import members
 from dgraph.engine.returning import late_workers
-from dgraph.errors import ClusterWarning
+from dgraph.errors import ClusterWarning, GraphLostError
 from tests.clusters import cluster
 from tests.gangs import soon
 
@@ -166,3 +166,17 @@ def slots(client: Client, **options: Any) -> int:
 
 async def fail() -> Status:
     return Status.failed
+
+
+def test_a_result_whose_workers_were_all_lost_says_so_when_others_come() -> None:
+    def bound(dask_scheduler: Any) -> int:
+        tasks = dask_scheduler.tasks.items()
+        return sum("-partition-" in key and bool(it.worker_restrictions) for key, it in tasks)
+
+    with cluster(1) as client, dg.from_edges(PATH, client=client) as g:
+        found = dg.bfs(g, 1)
+        assert len(client.compute(found).result()) == 3
+        assert soon(lambda: client.run_on_scheduler(bound) == 0, 30)
+        kill_one(client)
+        with pytest.raises(GraphLostError, match="run the algorithm again"):
+            client.compute(found).result(60)

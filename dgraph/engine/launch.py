@@ -257,7 +257,7 @@ def take_partitions(
     """
     partitions = contextvars.Context().run(_submit_takes, client, spec)
     loop: Any = client.loop
-    loop.add_callback(_hold, result.futures, partitions)
+    loop.add_callback(_hold, client, result.futures, partitions)
     return partitions
 
 
@@ -277,8 +277,18 @@ def _submit_takes(client: Client, spec: RunSpec) -> list[Future[DataFrame]]:
     ]
 
 
-async def _hold(futures: Sequence[Future[Outcome]], partitions: list[Future[Any]]) -> None:
-    """Hold the futures of a run, and with them the outputs, until all outputs were taken."""
+async def _hold(
+    client: Client, futures: Sequence[Future[Outcome]], partitions: list[Future[Any]]
+) -> None:
+    """Hold the futures of a run, and with them the outputs, until all outputs were taken.
+
+    Then the tasks may run anywhere. Where all workers are lost, Dask lets a task that prefers
+    one of them wait for ever, though others come: it shall say that its output is lost.
+    """
     with contextlib.suppress(CancelledError):
         await wait(partitions)
+        scheduler: Any = client.scheduler
+        keys = [some.key for some in partitions if some.status == "finished"]
+        with contextlib.suppress(OSError):  # the cluster is just closed
+            await scheduler.set_restrictions(worker=dict.fromkeys(keys))
     del futures

@@ -19,6 +19,7 @@ from dgraph.engine.plugin import Plugin
 from dgraph.engine.returning import RESTART, describe_late, late_workers
 from dgraph.engine.spec import Member
 from dgraph.errors import ClusterWarning, JoinTimeoutError, OptionError, RunError
+from dgraph.events import Note, notify
 from dgraph.exchange.transport.world import Place
 from dgraph.topology import Topology
 
@@ -31,6 +32,10 @@ PROMPT = 2
 
 #: Seconds between two looks for workers that are just starting.
 PAUSE = 0.05
+
+#: Seconds after which who has no worker is told so, and what there is to do.
+LONELY = 3.0
+START = "Start some (cluster.scale, dask worker), or wait for them (client.wait_for_workers)"
 
 #: The workers that somebody has waited for in vain, by client: nobody does so again.
 _given_up: WeakKeyDictionary[Client, set[str]] = WeakKeyDictionary()
@@ -75,11 +80,7 @@ async def find_members(
             _identities(client, slots, min(RESTART, limit / 2)), limit
         )
     except TimeoutError:
-        silent = await _silent(client.scheduler)
-        raise JoinTimeoutError(
-            f"expected an answer from every worker within {limit:g} s, got none from "
-            f"{', '.join(silent) or 'the scheduler'}: end or restart what does not answer"
-        ) from None
+        raise JoinTimeoutError(await _why_none(client.scheduler, limit)) from None
     return lay_out(identities, slots, virtual_slots)
 
 
@@ -97,6 +98,7 @@ async def _identities(
     scheduler: Any = client.scheduler
     began = monotonic()
     strange: dict[str, float] = {}
+    said = False
     while True:
         found = await scheduler.broadcast(msg={"op": "dgraph_identity"}, on_error="ignore")
         now = monotonic()
@@ -112,6 +114,9 @@ async def _identities(
                 f"worker {still[0]} does not know dgraph: install the client's version of "
                 "dask-dgraph on all workers, and see their logs"
             )
+        if not found and now - began > LONELY and not said:
+            said = True
+            notify(Note(f"waits for a worker: the cluster has none. {START}", loud=True))
         ready = {address: who for address, who in found.items() if who and who["ready"]}
         if ready and not strange:
             threads = sum(int(who["threads"]) for who in ready.values())
@@ -147,9 +152,20 @@ async def _confirm_hosts(
     return identities
 
 
-async def _silent(scheduler: Any) -> list[str]:
-    """Return the workers that do not answer."""
+async def _why_none(scheduler: Any, limit: float) -> str:
+    """Say why there is no graph after so many seconds."""
     addresses = list(await asyncio.wait_for(scheduler.ncores(), PROMPT))
+    if not addresses:
+        return f"expected a worker within {limit:g} s, got a cluster that has none. {START}"
+    silent = ", ".join(await _silent(scheduler, addresses))
+    return (
+        f"expected an answer from every worker within {limit:g} s, got none from "
+        f"{silent or 'the scheduler'}: end or restart what does not answer"
+    )
+
+
+async def _silent(scheduler: Any, addresses: Sequence[str]) -> list[str]:
+    """Return the workers that do not answer."""
     asked = (
         asyncio.wait_for(
             scheduler.broadcast(msg={"op": "dgraph_identity"}, workers=[address]), PROMPT
