@@ -103,8 +103,16 @@ class Home:
 
     async def run(
         self, name: str, program: SlotProgram, *arguments: Any
-    ) -> tuple[RunRecord, list[Future[DataFrame]]]:
-        """Run a slot program on the shards; return the frames it makes as futures, by slot.
+    ) -> tuple[RunRecord, list[Future[DataFrame]], tuple[Any, ...]]:
+        """Run a slot program on the shards.
+
+        Returns
+        -------
+        record
+        partitions : list of Future
+            The frames that it makes, by slot.
+        values : tuple
+            What it returns on each slot beside its frame.
 
         Raises
         ------
@@ -114,7 +122,7 @@ class Home:
         scores = await self._elect()
         spec = self._spec(name, program, arguments, keeps="frame", scores=scores)
         result = await self._launch(spec)
-        return result.record, take_partitions(self.client, spec, result)
+        return result.record, take_partitions(self.client, spec, result), result.values
 
     async def ask(self, name: str, program: SlotProgram, *arguments: Any) -> tuple[Any, ...]:
         """Run a slot program on the shards; return the small values it returns, by slot."""

@@ -82,12 +82,12 @@ def table(
     waits = not is_default(home.client)
 
     async def run() -> tuple[RunRecord, DataFrame]:
-        found, partitions = await home.run(name, _tabulate, program, *arguments)
+        found, partitions, rows = await home.run(name, _tabulate, program, *arguments)
         if record:
             home.note(found)
         if waits:
             await _are_there(partitions)
-        return found, frame_of(partitions, meta, name)
+        return found, frame_of(partitions, meta, name, rows)
 
     home.check()
     return then(call(home.client, run), _warned)
@@ -98,10 +98,10 @@ def listing(home: Home, meta: pd.DataFrame, name: str, program: SlotProgram) -> 
     waits = not is_default(home.client)
 
     async def run() -> DataFrame:
-        _, partitions = await home.run(name, program)
+        _, partitions, rows = await home.run(name, _list, program)
         if waits:
             await _are_there(partitions)
-        return frame_of(partitions, meta, name)
+        return frame_of(partitions, meta, name, rows)
 
     home.check()
     return call(home.client, run)
@@ -113,7 +113,7 @@ def collect(home: Home, *programs: SlotProgram) -> Any:
     async def run() -> list[list[pd.DataFrame]]:
         tables = []
         for program in programs:
-            _, partitions = await home.run("fetch", program)
+            _, partitions, _ = await home.run("fetch", program)
             tables.append(await home.client.gather(partitions))
         return tables
 
@@ -146,23 +146,51 @@ def _warned(found: tuple[RunRecord, DataFrame]) -> DataFrame:
 
 async def _tabulate(
     ctx: Context, shard: Shard, program: SlotProgram, *arguments: Any
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, range]:
     columns: Mapping[str, Column] = await program(ctx, shard, *arguments)
-    return await to_frame(ctx, shard, columns)
+    return _with_rows(await to_frame(ctx, shard, columns))
+
+
+async def _list(ctx: Context, shard: Shard, program: SlotProgram) -> tuple[pd.DataFrame, range]:
+    return _with_rows(await program(ctx, shard))
+
+
+def _with_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, range]:
+    """Return a frame, and which rows of the whole result it has."""
+    index = frame.index
+    assert isinstance(index, pd.RangeIndex)
+    return frame, range(index.start, index.stop)
 
 
 def frame_of(
-    partitions: Sequence[Future[pd.DataFrame]], meta: pd.DataFrame, name: str
+    partitions: Sequence[Future[pd.DataFrame]],
+    meta: pd.DataFrame,
+    name: str,
+    rows: Sequence[range] = (),
 ) -> DataFrame:
     """Return the Dask DataFrame whose partitions are these futures, in this sequence.
 
-    Nothing is scheduled for it: it is what ``persist`` returns.
+    Nothing is scheduled for it: it is what ``persist`` returns. If it is known which rows of
+    the whole each has, columns of several results go together without a shuffle.
     """
     keys = [partition.key for partition in partitions]
     layer = dict(zip(keys, partitions, strict=True))
-    divisions = (None,) * (len(keys) + 1)
+    divisions = _divisions(rows) or (None,) * (len(keys) + 1)
     frame: DataFrame = dd.from_graph(layer, meta, divisions, keys, name)
     return frame
+
+
+def _divisions(rows: Sequence[range]) -> tuple[int, ...]:
+    """Return Dask's divisions of partitions with these rows, () if there are none.
+
+    Examples
+    --------
+    >>> _divisions([range(4), range(4, 6)]), _divisions([range(4), range(4, 4)])
+    ((0, 4, 5), ())
+    """
+    if not all(rows):
+        return ()
+    return (*(some.start for some in rows), *(some.stop - 1 for some in rows[-1:]))
 
 
 def meta_of(ids: str, columns: Mapping[str, str]) -> pd.DataFrame:

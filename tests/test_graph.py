@@ -94,8 +94,16 @@ def test_results_line_up_in_rows_and_partitions(embedded: Client) -> None:
         parts = [table.partitions[number].compute() for table in tables]
         assert len({tuple(part["vertex"]) for part in parts}) == 1
         assert len({tuple(part.index) for part in parts}) == 1
-    beside = dd.concat(tables, axis=1, ignore_unknown_divisions=True)
+    beside = dd.concat(tables, axis=1)
     assert beside.compute().shape == (34, 1 + 2 + 3 + 2)
+    together = tables[1].assign(sum=tables[1].degree + tables[2].distance)
+    assert not [key for key in together.optimize().dask if "shuffle" in str(key)]
+    whole = [table.compute() for table in tables]
+    assert list(whole[0].index) == list(range(34))
+    pd.testing.assert_series_equal(
+        together.compute()["sum"], whole[1].degree + whole[2].distance, check_names=False
+    )
+    assert not dg.bfs(dg.from_edges(KARATE, virtual_slots=40), 3).known_divisions
     for table in tables:
         computed = table.compute()
         assert computed.index.is_unique

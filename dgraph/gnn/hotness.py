@@ -126,7 +126,8 @@ def presample(
     home = home_of(g)
 
     async def count() -> Hotness:
-        record, parts = await home.run("presample", _count_slot, seeds, device, len(batches))
+        run = home.run("presample", _count_slot, seeds, device, len(batches))
+        record, parts, _ = await run
         home.note(record)
         return _join(await home.client.gather(parts), len(batches))
 

@@ -124,7 +124,7 @@ def sample_batches(g: Graph, seeds: Seeds) -> pd.DataFrame:
 
 
 async def _sample(home: Home, seeds: Seeds) -> list[Future[pd.DataFrame]]:
-    record, partitions = await home.run("sample_neighbors", _sample_slot, seeds)
+    record, partitions, _ = await home.run("sample_neighbors", _sample_slot, seeds)
     home.note(record)
     return partitions
 
