@@ -289,6 +289,6 @@ async def _hold(
         await wait(partitions)
         scheduler: Any = client.scheduler
         keys = [some.key for some in partitions if some.status == "finished"]
-        with contextlib.suppress(OSError):  # the cluster is just closed
+        with contextlib.suppress(OSError, KeyError):  # the cluster is closed, or they are gone
             await scheduler.set_restrictions(worker=dict.fromkeys(keys))
     del futures
