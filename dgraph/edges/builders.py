@@ -19,6 +19,9 @@ from dgraph.errors import EdgeValueError
 
 __all__ = ["Builder", "FloatBuilder", "IntBuilder", "TextBuilder", "id_builder"]
 
+#: How integers are written that int64 holds, almost all of them.
+_INT64 = "^-?([0-9]{1,18}|[0-8][0-9]{18})$"
+
 
 class Builder(Protocol):
     """A column in the making."""
@@ -140,14 +143,24 @@ class FloatBuilder:
             )
         values = numbers.to_numpy(zero_copy_only=False)
         self._parts.append(values)
-        for row in np.flatnonzero(np.abs(values) >= 2**53).tolist():
-            self._note(text[row].as_py(), float(values[row]))
+        large = np.flatnonzero(np.abs(values) >= 2**53)
+        if large.size:
+            self._note_rounded(text.take(pa.array(large)), values[large])
 
-    def _note(self, word: str, value: float) -> None:
-        """Count a weight if it is an integer, and not the float that it was read as."""
-        if word.lstrip("+-").isdecimal() and math.isfinite(value) and int(word) != int(value):
+    def _note_rounded(self, words: Any, values: NDArray[np.float64]) -> None:
+        """Count the weights that are integers, and not the floats that they were read as."""
+        short = pc.match_substring_regex(words, _INT64).to_numpy(zero_copy_only=False)
+        whole = pc.cast(words.filter(pa.array(short)), pa.int64()).to_numpy()
+        differs = np.zeros(len(words), np.bool_)
+        differs[short] = whole != values[short].astype(np.int64)
+        for place in np.flatnonzero(~short).tolist():
+            word, value = words[place].as_py(), float(values[place])
+            integer = word.lstrip("+-").isdecimal() and math.isfinite(value)
+            differs[place] = integer and int(word) != int(value)
+        if differs.any():
             count, first = self.rounded
-            self.rounded = count + 1, first or int(word)
+            first = first or int(words[int(differs.argmax())].as_py())
+            self.rounded = count + int(differs.sum()), first
 
     def _number(self, scanner: Scanner, row: int, word: str | None) -> float | None:
         if word is None or word.lower() in MISSING:
