@@ -105,8 +105,10 @@ def add_to(sums, heavy, vertices, values):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def pull(rows, weights, alpha, dangling, shares, heavy, sums, s, following, grid):  # type: ignore[no-untyped-def]
-    """Do one round, of the `heavy` masters only the sums of what lies here of their rows.
+def pull(rows, part, weights, alpha, dangling, shares, heavy, sums, s, following, grid):  # type: ignore[no-untyped-def]
+    """Do one round of a part of the masters, from `part[0]` up to but not `part[1]`.
+
+    Of the `heavy` ones it finds only the sums of what lies here of their rows.
 
     Returns what it changed and the rank of the dangling, both as multiples of 1 / GRID, and how
     many shares were too large.
@@ -114,9 +116,11 @@ def pull(rows, weights, alpha, dangling, shares, heavy, sums, s, following, grid
     # Fields that a loop reads from a tuple are counted as references; variables are not.
     offsets, targets = rows.offsets, rows.targets
     rank, inverse, restart, sinks = s.rank, s.inverse, s.restart, s.sinks
-    changed, loose, spilled, end, at, total = 0, 0, 0, offsets[0], 0, 0
+    first, last = part
+    changed, loose, spilled, end, total = 0, 0, 0, offsets[first], 0
+    at = count_below(heavy, first)
     ahead = np.uint64(AHEAD)
-    for v in range(rank.size):
+    for v in range(first, last):
         begin, end, total = end, offsets[v + 1], 0
         if end + ahead > targets.size:  # the last arcs have nothing ahead of them
             for j in range(begin, end):

@@ -16,6 +16,9 @@ are split over slots (rhizomes), each piece is summed where it lies, beside the 
 whole, and the sums go to the owner, which finishes the few that are split: a second superstep,
 with a message a piece, and so short that one thread does it for all slots of a process.
 
+Of the rows that are whole a slot may do some for another one of its process, which is slower in
+a round: exact sums do not show who found them.
+
 An iteration may begin anywhere; only its last rounds decide how near the end it is. So if the
 user gives a tolerance, all arcs weigh the same and vertices are many, shares have 32 bits as
 long as ranks change by more than `COARSE` and `NEAR` tolerances, and by less in every round,
@@ -41,7 +44,8 @@ References
 from __future__ import annotations
 
 import math
-from operator import add
+from bisect import bisect_left
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +86,10 @@ __all__ = ["GRID", "pagerank", "pagerank_slot"]
 #: than so many tolerances.
 COARSE = 2.0**-20
 NEAR = 3
+
+#: What part of a round on a slot is the least that another may take over, and how much work is
+#: not worth it; arcs to pull along that take as long as what is to do at a vertex once.
+LEAST, LITTLE, ROW = 64, 2**16, 4
 
 #: Vertices from which on it is worth it: the shares of fewer are in the cache anyway.
 MANY = 2**16
@@ -202,6 +210,7 @@ class _Rows:
     def __init__(self, ctx: Context, shard: Shard, weights: Array | None) -> None:
         self._ctx, self._shard, self._weights = ctx, shard, weights
         self._rows = rows_of(shard.into)
+        self._parts = _parts(shard.into.offsets)
         self._split = shard.into_split
         self._heavy = np.zeros(0, np.int32) if self._split is None else self._split.heavy
         self._sums = np.zeros(self._heavy.size, np.int64)
@@ -224,13 +233,18 @@ class _Rows:
             how many shares were too large for the grid.
         """
         heavy, sums, weights = self._heavy, self._sums, self._weights
-        told = pull(self._rows, weights, alpha, total, shares, heavy, sums, s, following, grid)
+        rest = weights, alpha, total, shares, heavy, sums, s, following, grid
+
+        def pull_part(part: int) -> tuple[int, int, int]:
+            counts: tuple[int, int, int] = pull(self._rows, self._parts[part], *rest)
+            return counts
+
+        told = self._ctx.crew.share(self._ctx.slot, pull_part, len(self._parts))
         if self._split is not None:
             await self._add_pieces(self._split, shares)
         if heavy.size:
-            late = finish(heavy, sums, weights, alpha, total, s, following, grid)
-            told = tuple(map(add, told, late))
-        change, dangling, spilled = told
+            told.append(finish(heavy, sums, weights, alpha, total, s, following, grid))
+        change, dangling, spilled = map(sum, zip(*told, strict=True))
         return change, dangling, spilled
 
     async def _add_pieces(self, split: Split, shares: Array) -> None:
@@ -243,6 +257,21 @@ class _Rows:
         )
         if vertices.size:
             add_to(self._sums, split.heavy, vertices, found)
+
+
+def _parts(offsets: Array) -> list[tuple[int, int]]:
+    """Return from which master to which each part goes, a third of what is left."""
+
+    def work(master: int) -> int:
+        return int(offsets[master]) + ROW * master
+
+    masters = offsets.size - 1
+    bounds, whole = [0], work(masters)
+    part = max(LITTLE, whole // LEAST)
+    while (left := whole - work(bounds[-1])) > 2 * part:
+        wanted = whole - left + max(part, left // 3)
+        bounds.append(bisect_left(range(masters), wanted, bounds[-1] + 1, key=work))
+    return list(pairwise([*bounds, masters]))
 
 
 def _to_finish(ctx: Context, shard: Shard, split: Split) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
+from unittest import mock
 
 import networkx as nx
 import numpy as np
@@ -11,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dgraph.algorithms.pagerank import Portions, _as_portions, pagerank_slot
+from dgraph.algorithms import pagerank as module
+from dgraph.algorithms.pagerank import Portions, _as_portions, _parts, pagerank_slot
 from dgraph.errors import EdgeValueError, VertexNotFoundError
 from tests import oracles
 from tests.harness import Steps, frame_of
@@ -44,7 +47,8 @@ def test_is_near_the_oracle_and_the_same_on_any_spread(data: st.DataObject, draw
     options = (
         alpha, portions(graph, restart), max_iter, tol, weighted, portions(graph, dangling)
     )  # fmt: skip
-    found = rank(spread.shards(graph), *options)
+    with mock.patch.object(module, "LITTLE", data.draw(st.sampled_from([1, 9, 2**16]))):
+        found = rank(spread.shards(graph), *options)
     wanted, converged = oracles.pagerank(
         graph, alpha, restart, max_iter, tol, weighted, dangling
     )
@@ -54,6 +58,19 @@ def test_is_near_the_oracle_and_the_same_on_any_spread(data: st.DataObject, draw
     assert found.attrs["rounds"] in range(1 if converged else max_iter, max_iter + 1)
     other = rank(data.draw(spreads(graph)).shards(graph), *options)
     pd.testing.assert_frame_equal(found, other, check_exact=True)
+
+
+@given(degrees=st.lists(st.integers(0, 2000), max_size=300), little=st.sampled_from([1, 400]))
+def test_parts_hold_every_master_once_and_get_smaller(degrees: list[int], little: int) -> None:
+    offsets = np.concatenate([[0], np.cumsum(degrees, dtype=np.int64)])
+    with mock.patch.object(module, "LITTLE", little):
+        parts = _parts(offsets)
+    assert [master for part in parts for master in range(*part)] == list(range(len(degrees)))
+    assert all(end == begin for (_, end), (begin, _) in pairwise(parts))
+    assert len(parts) <= 16
+    least = min(little, 4)
+    for first, last in parts[:-1]:
+        assert offsets[last] - offsets[first] + 4 * (last - first) >= least
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.engine.crew import Crew
 from dgraph.engine.direct import Direct, masters_of, take_bits, values_of
 from dgraph.engine.network import Network
 from dgraph.engine.places import gather
@@ -29,7 +30,7 @@ from dgraph.exchange.request import Delivery, Early, Inner, Request
 from dgraph.exchange.room import ROOM
 from dgraph.shard import Shard
 from dgraph.shard.bits import words
-from dgraph.shard.scratch import Scratch
+from dgraph.shard.scratch import Scratch, scratch_in
 
 if TYPE_CHECKING:
     from dgraph.exchange.hub import Hub
@@ -79,6 +80,8 @@ class Context:
         What the record calls the supersteps to come; "output": making the result's columns.
     cores : Cores
         Where the threads of this process run.
+    crew : Crew
+        The slots of this process.
     notes : dict
         Small facts for the record, the same on all slots, such as ``{"converged": False}``.
 
@@ -108,6 +111,7 @@ class Context:
         self.gateways = self._router if network is not None and network.combine else None
         #: The contexts of all slots, if all are in this process and frames go straight.
         self.companions: Sequence[Context] = ()
+        self.crew = Crew()
         self._shown: Any = None
         #: Supersteps that went before the next one, to be recorded with it.
         self.inner: Inner | None = None
@@ -176,6 +180,7 @@ class Context:
 
     def shares_process_with(self, contexts: Sequence[Context]) -> None:
         """Say whose slots are in this process."""
+        self.crew = contexts[0].crew
         if len(contexts) == self.slots <= MOST_COMPANIONS and self._router is None:
             self.companions = contexts
             self.board = contexts[0].board
@@ -195,14 +200,14 @@ class Context:
 
     def scratch(self, shard: Shard, length: int, dtype: Any) -> Array:
         """Return an array to use for the length of the run, with arbitrary contents."""
-        array = _scratch_of(shard).borrow(length, dtype)
-        self._borrowed.append((_scratch_of(shard), (length, array.dtype), array))
+        array = scratch_in(shard.derived).borrow(length, dtype)
+        self._borrowed.append((scratch_in(shard.derived), (length, array.dtype), array))
         return array
 
     def borrow(self, shard: Shard, name: Hashable, make: Callable[[], T]) -> T:
         """Return, for the run, what one before has borrowed under a name, or `make` makes."""
-        thing = _scratch_of(shard).take(name, make)
-        self._borrowed.append((_scratch_of(shard), name, thing))
+        thing = scratch_in(shard.derived).take(name, make)
+        self._borrowed.append((scratch_in(shard.derived), name, thing))
         return thing
 
     def close(self) -> None:
@@ -393,8 +398,3 @@ class Context:
         bits[words(shard.masters) :] = 0
         for frame in came:
             take_bits(shard, bits, frame)
-
-
-def _scratch_of(shard: Shard) -> Scratch:
-    found: Scratch | None = shard.derived.get("scratch")
-    return shard.derived.setdefault("scratch", Scratch()) if found is None else found

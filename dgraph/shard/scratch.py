@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Scratch", "fresh"]
+__all__ = ["Scratch", "fresh", "scratch_in"]
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -83,3 +83,9 @@ def fresh(length: int, dtype: DTypeLike) -> Array:
     with contextlib.suppress(OSError):  # a kernel that was built without them
         block.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(block, dtype, length)
+
+
+def scratch_in(derived: dict[str, Any]) -> Scratch:
+    """Return what a shard keeps for its runs, made by the first one."""
+    found: Scratch | None = derived.get("scratch")
+    return derived.setdefault("scratch", Scratch()) if found is None else found
