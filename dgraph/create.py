@@ -119,6 +119,12 @@ def from_edges(
     OptionError
         If an option has a value that is not allowed.
 
+    Warns
+    -----
+    LayoutWarning
+        If the first two columns are taken as source and target, though others are plainly
+        called so, as in id, from, to. ``Graph.report["columns"]`` names what was taken.
+
     Examples
     --------
     >>> import pandas as pd

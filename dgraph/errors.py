@@ -19,6 +19,7 @@ __all__ = [
     "GraphLostError",
     "IdWarning",
     "JoinTimeoutError",
+    "LayoutWarning",
     "MissingFileError",
     "OptionError",
     "OptionTypeError",
@@ -133,6 +134,10 @@ class EmptyWarning(DgraphWarning):
 
 class IdWarning(DgraphWarning):
     """Ids were read as strings, of which most or all are numbers."""
+
+
+class LayoutWarning(DgraphWarning):
+    """Which columns are the ends of edges, or whether a first line names them, is in doubt."""
 
 
 class PrecisionWarning(DgraphWarning):

@@ -223,6 +223,7 @@ def _facts(
     seconds = _one_by_one([each.report["seconds"] for each in built])
     report = {
         "input": edges.form,
+        "columns": edges.columns,
         "rows_read": summary.rows,
         "nulls_dropped": summary.nulls,
         "duplicates_merged": first.report["duplicates_merged"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dgraph.edges.clean import clean_rows
+from dgraph.edges.doubt import occurrences
 from dgraph.edges.files import File
 from dgraph.edges.layout import BOM, Layout
 from dgraph.edges.scan import (
@@ -121,7 +122,7 @@ class Scanner:
     def begins_file(self) -> bool:
         """Whether the first row is in the first line of a file, which might hold names."""
         layout = self.block.layout
-        return self.block.start == 0 and not layout.names and layout.kind is None
+        return self.block.start == layout.begin and not layout.names and layout.kind is None
 
     def batches(self) -> Iterator[tuple[int, bool]]:
         """Yield how many rows were found, and whether they are in `numbers`."""
@@ -176,6 +177,14 @@ class Scanner:
     def apply(self, kernel: Callable[..., Any], rows: int, role: int, *arguments: Any) -> Any:
         """Call a kernel of `dgraph.edges.scan` on one column of the batch."""
         return kernel(self.buffer, self.starts, self.sizes, rows, role, *arguments)
+
+    def occurrences(self, rows: int, words: Sequence[bytes]) -> int:
+        """Count the ids of the batch that are one of some words."""
+        lengths = self.sizes[:rows] >> 2
+        return sum(
+            occurrences(self.buffer, self.starts[:rows, role], lengths[:, role], words)
+            for role in (0, 1)
+        )
 
     def strings(self, rows: int, role: int) -> pa.LargeStringArray:
         """Return one column of the batch as text; missing fields are null."""

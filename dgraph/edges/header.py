@@ -2,11 +2,14 @@
 
 A line of words above lines of words may be either, so the reason is told::
 
-    source,target    names: these two are what such columns are called
+    source,target    names: these two are what such columns are called (`dgraph.edges.ends`)
     person,likes     names: all below have digits (p17, q4); or none of them occurs again, and
     ...              they are words for ends of edges
+    node1,node2      names, unless what stands below is written so, too (node7)
     Ann,Bob          an edge: Ann occurs again below, or nothing speaks against it
     Ann,Bob,1_000    an edge: names above numbers do not begin with a digit; the weight is wrong
+
+What the first lines do not settle is held against the whole file by `dgraph.edges.doubt`.
 """
 
 from __future__ import annotations
@@ -15,38 +18,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from dgraph.edges.ends import find_pair, is_pair, is_word
+
 __all__ = ["MISSING", "Decision", "find_header", "has_decimal_comma", "is_number"]
 
 Rows = Sequence[Sequence[bytes]]
 
-# Of these both, whatever stands below, are names.
-_PAIRS = (
-    ("source", "target"),
-    ("src", "dst"),
-    ("src", "dest"),
-    ("source", "destination"),
-    ("from", "to"),
-    ("source_id", "target_id"),
-    ("sourceid", "targetid"),
-    ("fromnodeid", "tonodeid"),
-    ("node1", "node2"),
-)
-# Of these are names if they do not occur again below.
-_WORDS = re.compile(
-    r"""
-    source | target | src | dst | dest | destination | from | to | origin | head | tail |
-    start | end | id | ids | node | nodes | vertex | vertices | entity | key | code |
-    index | label | name | user | users | person | people | member | actor | author |
-    writer | editor | employee | manager | boss | supervisor | customer | client |
-    patient | friend | friends | neighbor | neighbour | parent | child | follower |
-    followee | following | follows | followed | likes | liked | knows | known | trusts |
-    trustee | truster | cites | cited | citing | calls | called | caller | callee |
-    sender | receiver | recipient | buys | buyer | seller | rates | rated | rater |
-    visits | visited | linked | owner | votes | voter | candidate | subject | object |
-    interactor | i | j | u | v
-    """,
-    re.X,
-)
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)|nan", re.I)
 _DIGIT = re.compile(rb"\d")
 _DECIMAL_COMMA = re.compile(rb"[+-]?[\d.]*,\d+([eE][+-]?\d+)?")
@@ -66,10 +43,13 @@ class Decision(NamedTuple):
     names : bool
     why : str
         For a report.
+    settled : bool
+        Whether no line that comes later can speak against it.
     """
 
     names: bool
     why: str
+    settled: bool = True
 
 
 def is_number(field: bytes) -> bool:
@@ -103,7 +83,7 @@ def find_header(rows: Rows, lines: Sequence[bytes]) -> Decision:
     Examples
     --------
     >>> find_header([[b"a", b"b"], [b"1", b"2"]], [b"a,b", b"1,2"])
-    Decision(names=True, why="names: 'a' stands above numbers")
+    Decision(names=True, why="names: 'a' stands above numbers", settled=False)
     >>> find_header([[b"Ann", b"Bob"], [b"Cid", b"Ann"]], [b"Ann,Bob", b"Cid,Ann"]).why
     "none: 'Ann' in the first line occurs again below, so it is an id"
     """
@@ -111,12 +91,14 @@ def find_header(rows: Rows, lines: Sequence[bytes]) -> Decision:
     number = next(filter(is_number, first), None)
     if number is not None:
         return Decision(False, f"none: {_text(number)!r} in the first line is a number")
-    lower = {_text(field).strip().lower() for field in first}
-    for pair in _PAIRS:
-        if lower.issuperset(pair):
-            return Decision(True, f"names: {pair[0]!r} and {pair[1]!r} are names of columns")
+    texts = [_text(field).strip() for field in first]
+    if (pair := find_pair(texts, technical=True)) is not None:
+        one, two = (texts[at] for at in sorted(pair))
+        why = f"names: {one!r} and {two!r} are names of columns"
+        return Decision(True, why, settled=False)
     if len(others) > 1 and _differs_in_quotes(rows, lines):
-        return Decision(True, "names: the first line and the others differ in their quotes")
+        why = "names: the first line and the others differ in their quotes"
+        return Decision(True, why, settled=False)
     ends = [at for at, field in enumerate(first) if field][:2]
     below = {field for row in others for field in row[: max(ends, default=0) + 1]}
     again = next((first[at] for at in ends if first[at] in below), None)
@@ -147,25 +129,49 @@ def _above_numbers(
             False, f"none: {shown!r} above numbers begins as one, and not as a name"
         )
     if names:
-        return Decision(True, f"names: {_text(first[names[0]])!r} stands above numbers")
+        why = f"names: {_text(first[names[0]])!r} stands above numbers"
+        return Decision(True, why, settled=False)
     return None
 
 
 def _between_words(first: Sequence[bytes], others: Rows, ends: Sequence[int]) -> Decision:
-    """Decide where words stand above words."""
-    shown = ", ".join(repr(_text(first[at])) for at in ends)
-    if others and ends and all(_is_word(first[at]) for at in ends):
-        return Decision(True, f"names: {shown} are words for ends of edges, and no ids below")
+    """Decide where words stand above words.
+
+    >>> _between_words([b"node1", b"node2"], [[b"node3", b"node4"]], [0, 1]).names
+    False
+    """
+    words = [_text(first[at]) for at in ends]
+    shown = ", ".join(map(repr, words))
+    numbered = any(_all_below(others, at, _like(first[at])) for at in ends)
+    if others and ends and not numbered and _are_names(words):
+        why = f"names: {shown} are words for ends of edges, and no ids below"
+        return Decision(True, why, settled=False)
     for at in ends:
         if len(others) > 1 and not _has_digit(first[at]) and _all_below(others, at, _has_digit):
-            return Decision(
-                True, f"names: {_text(first[at])!r} has no digit, and all that stands below has"
-            )
+            why = f"names: {_text(first[at])!r} has no digit, and all that stands below has"
+            return Decision(True, why, settled=False)
     return Decision(
         False,
         f"none: {shown} in the first line were taken for ids, because nothing tells them from "
         "those below; pass header=True if they are names",
+        settled=False,
     )
+
+
+def _are_names(words: Sequence[str]) -> bool:
+    return all(map(is_word, words)) or is_pair(words[0], words[-1])
+
+
+def _like(name: bytes) -> Callable[[bytes], bool]:
+    """Return what tells whether a field differs from a name in its digits only, if it has any.
+
+    >>> like = _like(b"node1")
+    >>> like(b"node17"), like(b"Ann"), _like(b"node")(b"node")
+    (True, False, False)
+    """
+    shape = re.sub(rb"[0-9]+", rb"[0-9]+", re.escape(name))
+    pattern = re.compile(shape)
+    return lambda field: _has_digit(name) and pattern.fullmatch(field) is not None
 
 
 def _all_below(rows: Rows, column: int, test: Callable[[bytes], bool]) -> bool:
@@ -202,17 +208,6 @@ def _differs_in_quotes(rows: Rows, lines: Sequence[bytes]) -> bool:
     others = all(line.startswith(b'"') for line in lines[1:])
     needless = (row[0] for row in rows[1:] if row and not _BREAKS.search(row[0]))
     return b'"' not in lines[0] and others and any(needless)
-
-
-def _is_word(field: bytes) -> bool:
-    """Tell whether a name is made of words for ends of edges.
-
-    >>> [_is_word(field) for field in (b"Person_1", b"followerId", b"user name", b"Ann")]
-    [True, True, True, False]
-    """
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _text(field)).lower()
-    parts = re.findall(r"[^\W\d_]+", spaced)
-    return bool(parts) and all(map(_WORDS.fullmatch, parts))
 
 
 def _text(field: bytes) -> str:

@@ -11,6 +11,7 @@ to find out that it is not used.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +22,7 @@ import numpy as np
 
 from dgraph.arguments import optional_flag
 from dgraph.edges.chunk import ChunkSpec
+from dgraph.edges.ends import doubt_of_ends
 from dgraph.edges.matrices import entries
 from dgraph.edges.networks import network_edges, network_vertices
 from dgraph.edges.parquet import guarded
@@ -28,7 +30,7 @@ from dgraph.edges.parts import as_table, column_names, cut_rows, select
 from dgraph.edges.roles import find_columns
 from dgraph.edges.sources import EdgeSource, Files, open_edges, source_of
 from dgraph.edges.vertex_inputs import VertexInput, range_input, vertex_input
-from dgraph.errors import EdgeTypeError, EdgeValueError, OptionError
+from dgraph.errors import EdgeTypeError, EdgeValueError, LayoutWarning, OptionError
 
 __all__ = ["EdgeInput", "edge_input"]
 
@@ -60,6 +62,8 @@ class EdgeInput:
         What was decided when files were read, and why.
     locate : function of a partition's number and a row in it, optional
         Returns the file and line of that, or nothing.
+    columns : mapping of "source", "target" and "weight" to str or int
+        What is taken as these: names, or positions of columns without names.
     """
 
     form: str
@@ -69,6 +73,7 @@ class EdgeInput:
     vertices: list[VertexInput]
     chosen: Mapping[str, str] = field(default_factory=dict)
     locate: Callable[[int, int], str] | None = None
+    columns: Mapping[str, str | int] = field(default_factory=dict)
 
     @property
     def weighted(self) -> bool:
@@ -184,12 +189,32 @@ def _spec(names: Sequence[Any]) -> ChunkSpec:
     return ChunkSpec(weight=weight, names=(shown[0], shown[1], [*shown, "weight"][2]))
 
 
+def _find_columns(names: list[Any], wanted: _Wanted) -> list[int]:
+    """Find the columns; warn if nobody named the ends, and others are plainly these."""
+    positions = find_columns(names, wanted.source, wanted.target, wanted.weight)
+    if (wanted.source, wanted.target) == _DEFAULTS and (
+        doubt := doubt_of_ends(names, positions)
+    ):
+        warnings.warn(doubt, LayoutWarning, stacklevel=2)
+    return positions
+
+
+def _as_roles(columns: Sequence[Any]) -> dict[str, Any]:
+    """Return which role each of two or three columns has.
+
+    >>> _as_roles(["from", "to"]), _as_roles((0, 1, 2))
+    ({'source': 'from', 'target': 'to'}, {'source': 0, 'target': 1, 'weight': 2})
+    """
+    shown = [name if isinstance(name, int) else str(name) for name in columns]
+    return dict(zip(("source", "target", "weight"), shown, strict=False))
+
+
 def _from_dask_frame(edges: dd.DataFrame, wanted: _Wanted, form: str) -> EdgeInput:
     names = list(edges.columns)
-    positions = find_columns(names, wanted.source, wanted.target, wanted.weight)
-    chosen = [names[at] for at in positions]
+    chosen = [names[at] for at in _find_columns(names, wanted)]
     parts = edges[chosen].to_delayed(optimize_graph=True)
-    return EdgeInput(form, _spec(chosen), parts, bool(wanted.directed), [])
+    roles = _as_roles(chosen)
+    return EdgeInput(form, _spec(chosen), parts, bool(wanted.directed), [], columns=roles)
 
 
 def _from_source(source: EdgeSource, wanted: _Wanted, form: str) -> EdgeInput:
@@ -202,6 +227,11 @@ def _from_source(source: EdgeSource, wanted: _Wanted, form: str) -> EdgeInput:
         read = replace(read, parts=source.parts(), spec=spec)
     elif source.files:
         read = replace(read, parts=[guarded(part, source.files) for part in read.parts])
+    taken = source.names or source.columns
+    if taken:  # of files of text; a frame of theirs calls them source, target and weight
+        roles = _as_roles(taken)
+        own = {role: roles[str(name)] for role, name in read.columns.items()}
+        read = replace(read, columns=own)
     return replace(read, chosen=source.chosen, locate=source.locate)
 
 
@@ -209,8 +239,7 @@ def _from_dask_array(edges: da.Array, wanted: _Wanted) -> EdgeInput:
     weight = _check_shape(edges, wanted, "a Dask array")
     whole_rows = edges.rechunk({1: -1})
     parts = list(whole_rows.to_delayed(optimize_graph=True).ravel())
-    spec = ChunkSpec(weight=2 if weight else None)
-    return EdgeInput("a Dask array", spec, parts, bool(wanted.directed), [])
+    return _of_array("a Dask array", parts, weight, wanted)
 
 
 def _from_array(edges: np.ndarray[Any, Any], wanted: _Wanted) -> EdgeInput:
@@ -219,8 +248,13 @@ def _from_array(edges: np.ndarray[Any, Any], wanted: _Wanted) -> EdgeInput:
             "expected a plain NumPy array, got a masked one: make a DataFrame of Int64 columns"
         )
     weight = _check_shape(edges, wanted, "a NumPy array")
+    return _of_array("a NumPy array", cut_rows(edges), weight, wanted)
+
+
+def _of_array(form: str, parts: list[Any], weight: bool, wanted: _Wanted) -> EdgeInput:
     spec = ChunkSpec(weight=2 if weight else None)
-    return EdgeInput("a NumPy array", spec, cut_rows(edges), bool(wanted.directed), [])
+    roles = _as_roles(range(2 + weight))
+    return EdgeInput(form, spec, parts, bool(wanted.directed), [], columns=roles)
 
 
 def _check_shape(edges: Any, wanted: _Wanted, form: str) -> bool:
@@ -240,13 +274,14 @@ def _check_shape(edges: Any, wanted: _Wanted, form: str) -> bool:
 
 def _from_table(table: Any, wanted: _Wanted, form: str) -> EdgeInput:
     names = column_names(table)
-    positions = find_columns(names, wanted.source, wanted.target, wanted.weight)
-    spec = _spec([names[at] for at in positions])
+    positions = _find_columns(names, wanted)
+    chosen = [names[at] for at in positions]
+    spec = _spec(chosen)
     taken = [*dict.fromkeys(positions)]  # a column of ids may be that of weights as well
     if len(taken) < len(positions):
         spec = replace(spec, weight=taken.index(positions[2]))
-    parts = cut_rows(select(table, taken))
-    return EdgeInput(form, spec, parts, bool(wanted.directed), [])
+    parts, roles = cut_rows(select(table, taken)), _as_roles(chosen)
+    return EdgeInput(form, spec, parts, bool(wanted.directed), [], columns=roles)
 
 
 def _from_matrix(edges: Any, wanted: _Wanted) -> EdgeInput:

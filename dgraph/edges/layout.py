@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from dgraph.arguments import integer, optional_flag
+from dgraph.edges.doubt import check_first_line, doubted_lines
 from dgraph.edges.files import File
 from dgraph.edges.header import (
     MISSING,
@@ -72,6 +73,9 @@ class Layout:
         Whether there is no line of data, so that the file tells nothing.
     chosen : mapping of str to str
         What was decided, and why.
+    doubted : tuple of tuple of bytes
+        Where lines further below may speak against what the first line was taken for: its ids,
+        or names, and the ids of some lines after it. See `dgraph.edges.doubt`.
     """
 
     begin: int
@@ -84,6 +88,7 @@ class Layout:
     matrix: Matrix | None = None
     empty: bool = False
     chosen: Mapping[str, str] = field(default_factory=dict)
+    doubted: tuple[tuple[bytes, ...], ...] = ()
 
     @property
     def weighted(self) -> bool:
@@ -113,29 +118,39 @@ def find_layout(
     head, lines = _first_lines(file, b"#%")
     if file.format == "mtx" and head.lower().startswith(b"%%matrixmarket"):
         return _matrix_market(*read_matrix_market(head, file.path))
+    begin = 0
+    told = _told_separator(lines[0][0]) if lines else None
+    if told is not None:
+        begin, sep = lines.pop(0)[1], sep or told
     texts = [line for line, _ in lines]
     separator, chosen = _separator(sep, file, texts)
     rows = [fields_of(line, separator) for line, _ in lines]
     if not rows:
         weight = 2 if file.format == "wel" else -1
-        return Layout(0, separator, (0, 1, weight), (2, _ANY), empty=True, chosen=chosen)
+        columns = (0, 1, weight)
+        return Layout(begin, separator, columns, (2, _ANY), empty=True, chosen=chosen)
     by_name = any(isinstance(column, str) for column in columns or ())
     named = _header(header, by_name, rows, texts, like)
+    if columns is None:
+        check_first_line(rows, named.names, file.path)
+    first = rows[0][0]
+    names: tuple[str, ...] = ()
     if named.names:
         names = tuple(_text(field, file) for field in rows.pop(0)[0])
         begin = lines[0][1]
-    else:
-        names, begin = (), 0
-    empty = not rows
     width = len(names) or _width(rows)
-    positions = _default_columns(names, [fields for fields, _ in rows], file)
+    fields = [fields for fields, _ in rows]
+    positions = _default_columns(names, fields, file)
     bounds = (max(width, 2), max(width, 2))
     if columns is not None:
         positions = _named_columns(columns, positions, names, file)
         bounds = (max(positions) + 1, _ANY)
+    doubted = (
+        () if named.settled else doubted_lines([first, *fields[1 - bool(names) :]], positions)
+    )
     return Layout(
-        begin, separator, positions, bounds, names=names, empty=empty,
-        chosen={**chosen, "header": named.why},
+        begin, separator, positions, bounds, names=names, empty=not rows,
+        chosen={**chosen, "header": named.why}, doubted=doubted,
     )  # fmt: skip
 
 
@@ -189,6 +204,17 @@ def _separator(
     word = "blanks" if best == WHITESPACE else repr(chr(best))
     why = f"{word}: cuts {fit(best)} of the first {len(lines)} lines into two fields or more"
     return best, {"separator": why}
+
+
+def _told_separator(line: bytes) -> str | None:
+    r"""Return the separator that a first line tells as Excel does, None if it tells none.
+
+    >>> _told_separator(b"sep=;\r\n"), _told_separator(b"sep,target")
+    (';', None)
+    """
+    found = re.fullmatch(rb'"?sep=(.)"?[,;\t]*\s*', line, re.I)
+    told = found.group(1).decode("latin-1") if found else ""
+    return told if told in _SEPARATORS else None
 
 
 def _comma_is_point(lines: Sequence[bytes], separator: int) -> bool:

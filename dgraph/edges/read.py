@@ -41,7 +41,7 @@ def read_edges(
     header : bool, optional
         Whether the first line of text holds names; else found out: from numbers below words,
         known names, quotes, digits; if an id of it occurs again below, or nothing tells, it is
-        taken for an edge.
+        taken for an edge. A line ``sep=;`` above it, as Excel writes, tells the separator.
     columns : list of names or positions, optional
         Which columns are source, target and perhaps weight; else those named so, or the first
         two, and as weight the one after them if it holds numbers, which have decimal points,
@@ -72,7 +72,7 @@ def read_edges(
     EdgeValueError
         If a line has too few or too many fields, or an id is an integer beyond 64 bits; names
         file and line. If the header calls another column as it calls one that is read, and
-        `columns` does not give its position.
+        `columns` does not give its position. If a title stands above the lines of data.
 
     Warns
     -----
@@ -80,6 +80,10 @@ def read_edges(
         If all ids of a text column are numbers, and some of them decimal, or if most are
         integers, none with leading zeros, and some are words: all are strings, which
         ``dtype="str"`` says as well.
+    LayoutWarning
+        If the first two columns of text are taken as ends, though others are called so, as in
+        ``id,from,to``. If the first line is taken for names, but these occur below as ids; or
+        for an edge, whose ids occur in no other, while those of the next three edges do.
     EmptyWarning
         If a text file, or all of them, hold no edge, with names of columns or without.
 

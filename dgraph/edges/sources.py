@@ -13,7 +13,9 @@ from dask.delayed import delayed
 
 from dgraph.edges import adjacency, ldbc
 from dgraph.edges.blocks import Block
+from dgraph.edges.doubt import doubt_of_first_line
 from dgraph.edges.dtypes import as_dtype, wanted_dtypes
+from dgraph.edges.ends import doubt_of_ends
 from dgraph.edges.files import File, Path, find_files
 from dgraph.edges.layout import Columns, Layout, check_names, find_layout
 from dgraph.edges.matrices import parse_matrix, read_npz, shape_of_npz, symmetry_of
@@ -21,9 +23,9 @@ from dgraph.edges.metis import read_header, read_metis
 from dgraph.edges.parquet import open_parquet
 from dgraph.edges.roles import find_columns
 from dgraph.edges.run import attempt, run_all
-from dgraph.edges.survey import IdPlan, describe
+from dgraph.edges.survey import IdPlan, Survey, describe
 from dgraph.edges.text import TextFile, TextReader, empty, plan_of, survey_all
-from dgraph.errors import EdgeValueError, EmptyWarning, OptionError
+from dgraph.errors import EdgeValueError, EmptyWarning, LayoutWarning, OptionError
 from dgraph.events import Note, notify
 
 __all__ = ["EdgeSource", "Files", "open_edges", "remember", "source_of"]
@@ -68,6 +70,8 @@ class EdgeSource:
         What was decided of separator, header and ids, and why.
     names : tuple of str
         What the header of the first file calls the columns of `frame`; empty: it has none.
+    columns : tuple of int
+        Where in the lines of delimited text these stand.
     """
 
     frame: dd.DataFrame
@@ -78,6 +82,7 @@ class EdgeSource:
     files: Sequence[File] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    columns: tuple[int, ...] = ()
 
     def parts(self) -> list[Any]:
         """Return Dask delayed objects of the partitions, or of the errors of reading them."""
@@ -135,6 +140,7 @@ def open_edges(
         layouts = _layouts(files, partial(find_layout, sep=sep, header=header, columns=chosen))
         for file, layout in zip(files, layouts, strict=True):
             check_names(file, layout, chosen, weighted)
+        _warn_of_ends(layouts[0], chosen)
         found = _open_text(files, layouts, wanted, half, weighted)
         properties = ldbc.properties_of(files)
         return replace(found, directed=properties.directed) if properties else found
@@ -150,6 +156,16 @@ def open_edges(
     else:
         source = _open_npz(files, half, weighted)
     return _as_wanted(source, wanted, names)
+
+
+def _warn_of_ends(layout: Layout, columns: Columns | None) -> None:
+    """Warn if nobody chose the ends, and other columns of a header are plainly these."""
+    names, taken = layout.names, layout.columns[:2]
+    chosen = any(column is not None for column in (columns or ())[:2])
+    if chosen or not names or {"source", "target"} <= {name.strip().lower() for name in names}:
+        return
+    if max(taken) < len(names) and (doubt := doubt_of_ends(names, taken)):
+        warnings.warn(doubt, LayoutWarning, stacklevel=2)
 
 
 def _as_wanted(source: EdgeSource, wanted: Mapping[str, str], names: Columns) -> EdgeSource:
@@ -239,7 +255,10 @@ def _open_text(
     notify(Note(f"{files[0].path}: {told}"))
     frame = _frame(readers, empty(plan, has_weight))
     names = _names(filled[0], has_weight)
-    return EdgeSource(frame, vertices, readers=readers, chosen=chosen, names=names)
+    columns = () if matrices[0] else filled[0].columns[: 2 + has_weight]
+    return EdgeSource(
+        frame, vertices, readers=readers, chosen=chosen, names=names, columns=columns
+    )
 
 
 def _warn_of_nothing(files: Sequence[File], names: Sequence[str] = ()) -> None:
@@ -286,8 +305,24 @@ def _plan(
     if not {"source", "target"} <= wanted.keys():
         count = len(texts)
         both, surveys = survey_all([*texts, *declared])
+        _warn_of_first_line(texts, surveys)
         texts, declared = both[:count], both[count:]
     return texts, declared, plan_of(surveys, wanted), describe(surveys)
+
+
+def _warn_of_first_line(texts: Sequence[TextFile], surveys: Sequence[Survey]) -> None:
+    """Warn if all of the first file speaks against what its first line was taken for.
+
+    The parts of a larger file do not begin alike, and their ids occur in other parts.
+    """
+    layout, *others = (text.layout for text in texts)
+    if not layout.doubted or any(each.doubted[:1] != layout.doubted[:1] for each in others):
+        return
+    file, last = texts[0].blocks[0].file, len(texts[0].blocks)
+    surveyed = [found.doubted for found in surveys[:last] if found.doubted]  # else of integers
+    counts = [sum(each[at] for each in surveyed) for at in range(len(layout.doubted))]
+    if doubt := doubt_of_first_line(file.path, layout.doubted, bool(layout.names), counts):
+        warnings.warn(doubt, LayoutWarning, stacklevel=2)
 
 
 def _vertices(

@@ -76,6 +76,8 @@ class Survey:
     firsts : tuple of str
         The first source, and target, that is not written as an integer, and its place; empty
         if there is none.
+    doubted : tuple of int
+        For each of the lines that the layout has under this name how often its ids occur.
     too_large : str
         Names an integer that no integer dtype holds, and its place; empty if there is none.
     open_quote : bool
@@ -96,6 +98,7 @@ class Survey:
     others: tuple[int, int] = (0, 0)
     padded: tuple[bool, bool] = (False, False)
     firsts: tuple[str, str] = ("", "")
+    doubted: tuple[int, ...] = ()
     too_large: str = ""
     open_quote: bool = False
     wrong: str = ""
@@ -117,12 +120,23 @@ def survey(block: Block) -> Survey:
             else:
                 for side in (0, 1):
                     scanner.apply(tally, rows, side, seen[side], high[side])
+                _count_doubted(found, scanner, rows)
     except OpenQuoteError:
         return Survey(open_quote=True)
     except EdgeValueError as error:  # it stands only if the file may be cut where it was
         return Survey(wrong=str(error))
     _add(found, seen, high, scanner)
     return found
+
+
+def _count_doubted(found: Survey, scanner: Scanner, rows: int) -> None:
+    """Add how often the ids of doubted lines occur in a batch; what is often is not doubted."""
+    lines = scanner.block.layout.doubted
+    counts = found.doubted or (0,) * len(lines)
+    found.doubted = tuple(
+        count if count > 2 else count + scanner.occurrences(rows, words)
+        for count, words in zip(counts, lines, strict=True)
+    )
 
 
 def _add(
