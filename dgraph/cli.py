@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ from pyarrow.lib import ArrowException
 
 import dgraph as dg
 from dgraph.cli_cluster import CLUSTER_OPTIONS, Command, cluster_client, with_options
-from dgraph.cli_interrupt import INTERRUPTED, end_at_once, interrupted_once
+from dgraph.cli_interrupt import INTERRUPTED, SIGNALS, end_at_once, interrupted_once
 from dgraph.cli_messages import (
     complain,
     in_words,
@@ -32,6 +33,7 @@ from dgraph.cli_topology import topology
 from dgraph.edges.files import FORMATS
 from dgraph.errors import DgraphError
 from dgraph.job import Job
+from dgraph.mpi import leave_it_to_the_first
 from dgraph.output import check_output, print_lines, write_frame
 from dgraph.plurals import counted
 from dgraph.policies import CHOICES
@@ -320,14 +322,16 @@ for group in (placement, topology):
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; the entry point of the ``dgraph`` command."""
     code = INTERRUPTED
+    # A rank of MPI is ended as its launcher does, with all others.
+    signals = [signal.SIGINT] if "--mpi" in (arguments or sys.argv) else [*SIGNALS]
     with (
-        interrupted_once(ends=arguments is None) as interrupted,
+        interrupted_once(arguments is None, signals) as interrupted,
         warn_in_lines(),
         notes_to_terminals(),
     ):
         code = _main(arguments)
     if interrupted():
-        code = INTERRUPTED
+        code = interrupted()
         if arguments is None:
             end_at_once(code)
     if arguments is None:  # all is said; what Dask's threads have left may complain at exit
@@ -362,8 +366,12 @@ def _main(arguments: list[str] | None) -> int:
 def _join_ranks(arguments: list[str]) -> None:
     """Under --mpi, go on with rank 1 only, before anything can be wrong with a command."""
     group = cli.make_context("dgraph", list(arguments), resilient_parsing=True)
-    if group.params["mpi"]:
+    if not group.params["mpi"]:
+        return
+    if {"-h", "--help"}.isdisjoint(arguments):
         command = click.Command("any", params=[click.Option(["--threads"], type=int)])
         command.ignore_unknown_options = command.allow_extra_args = True
         found = command.make_context("any", list(arguments), resilient_parsing=True).params
         dg.mpi.start(threads=found["threads"] or 1, interface=group.params["interface"])
+    else:
+        leave_it_to_the_first(0)  # which shows the help, and needs no MPI for that

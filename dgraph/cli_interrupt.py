@@ -1,11 +1,12 @@
-"""Ctrl-C: the command says one line at once, ends its worker processes, and ends.
+"""Ctrl-C or kill: the command says one line at once, ends its worker processes, and ends.
 
-A terminal sends SIGINT to all processes of a command at the same moment. ::
+A terminal sends SIGINT to all processes of a command at the same moment, and SIGHUP when it is
+closed; SIGTERM comes to one of them, or to all. ::
 
     main thread     says the line; KeyboardInterrupt unwinds what it is doing, such as a file
     "dgraph-end"    kills worker processes, those too that are only being started, until the
                     command has ended; if that takes too long, whatever it waits for, ends it
-    workers         fall silent
+    workers         fall silent at Ctrl-C, and die of the other signals
 """
 
 from __future__ import annotations
@@ -27,10 +28,25 @@ from typing import Any
 
 from dgraph.clients import LOCAL
 
-__all__ = ["INTERRUPTED", "dask_setup", "end_at_once", "interrupted_once", "local_cluster"]
+__all__ = [
+    "INTERRUPTED",
+    "SIGNALS",
+    "dask_setup",
+    "end_at_once",
+    "interrupted_once",
+    "local_cluster",
+]
 
 #: The exit code of a command that Ctrl-C has ended.
 INTERRUPTED = 130
+
+#: What ends a command, and what is said then: Ctrl-C; kill, or a time limit of a batch system;
+#: a terminal that is closed.
+SIGNALS = {
+    signal.SIGINT: "interrupted",
+    signal.SIGTERM: "terminated",
+    signal.SIGHUP: "hung up",
+}
 
 #: Seconds that the command gets to end in order; it takes less than one on an idle machine.
 END = 5.0
@@ -40,7 +56,9 @@ LOOK = 0.02
 
 
 @contextlib.contextmanager
-def interrupted_once(ends: bool = True) -> Iterator[Callable[[], bool]]:
+def interrupted_once(
+    ends: bool = True, signals: Collection[signal.Signals] = tuple(SIGNALS)
+) -> Iterator[Callable[[], int]]:
     """Raise KeyboardInterrupt at the first Ctrl-C; what follows is not to disturb the end.
 
     What is raised while everything ends is left off, and nothing is said any more: Dask tells
@@ -50,35 +68,38 @@ def interrupted_once(ends: bool = True) -> Iterator[Callable[[], bool]]:
     ----------
     ends : bool
         Whether this process has nothing else to do after it.
+    signals : collection of signals, of those in SIGNALS
+        Which are heard, if they are not ignored, as by nohup.
 
     Yields
     ------
     function
-        Tells whether there was a Ctrl-C.
+        Returns the exit code, 128 and the number of the signal, or 0 if there was none.
     """
-    said = False
-    orders: SimpleQueue[bool] = SimpleQueue()  # which a signal may interrupt
+    said = 0
+    orders: SimpleQueue[int] = SimpleQueue()  # which a signal may interrupt
     own = set(multiprocessing.active_children())
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal said
         if said:
             return
-        said = True
+        said = 128 + number
         workers = set(multiprocessing.active_children()) - own
         more = b": ending the workers" if workers else b""
-        os.write(2, b"\ndgraph: interrupted%s\n" % more)
+        os.write(2, b"\ndgraph: %s%s\n" % (SIGNALS[signal.Signals(number)].encode(), more))
         _fall_silent(number, frame)
         logging.disable(logging.CRITICAL)
-        orders.put(True)
+        orders.put(said)
         raise KeyboardInterrupt
 
     here = threading.current_thread() is threading.main_thread()
-    if not here or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    heard = [each for each in signals if signal.getsignal(each) is not signal.SIG_IGN]
+    if not here or not heard:
         yield lambda: said
         return
     level, shown = logging.root.manager.disable, os.dup(2)
-    before = signal.signal(signal.SIGINT, interrupt)
+    before = {each: signal.signal(each, interrupt) for each in heard}
     threading.Thread(target=_end, args=(orders, own), name="dgraph-end", daemon=True).start()
     try:
         yield lambda: said
@@ -87,26 +108,28 @@ def interrupted_once(ends: bool = True) -> Iterator[Callable[[], bool]]:
             raise
     finally:
         if not (ends and said):
-            orders.put(False)
-            signal.signal(signal.SIGINT, before)
+            orders.put(0)
+            for each, handler in before.items():
+                signal.signal(each, handler)
             logging.disable(level)
             os.dup2(shown, 2)
         os.close(shown)
 
 
-def _end(orders: SimpleQueue[bool], own: Collection[Any]) -> None:
-    """Once Ctrl-C was said, kill the worker processes until the command has ended, or end it.
+def _end(orders: SimpleQueue[int], own: Collection[Any]) -> None:
+    """Once an exit code comes, kill the worker processes until the command ends, or end it.
 
     Nannies start workers that die once more, and wait for those that have not started yet.
     """
-    wanted, began = orders.get(), monotonic()
+    code, began = orders.get(), monotonic()
+    wanted = code
     while wanted:
         for child in multiprocessing.active_children():
             if child not in own:
                 with contextlib.suppress(ValueError):  # it is being closed at this moment
                     child.kill()
         if monotonic() - began > END:
-            os._exit(INTERRUPTED)
+            os._exit(code)
         with contextlib.suppress(Empty):
             wanted = orders.get(timeout=LOOK)
 

@@ -228,7 +228,7 @@ def _import_mpi() -> Any:
         import dask_mpi  # noqa: F401
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # mpi4py finds no library: RuntimeError
-        _leave_it_to_the_first()
+        leave_it_to_the_first()
         raise OptionError(
             f"expected dask-mpi, mpi4py and an MPI library, got: {str(error).splitlines()[0]}; "
             "pip install 'dask-dgraph[mpi]', and MPI as your machine has it, or mpich"
@@ -236,10 +236,10 @@ def _import_mpi() -> Any:
     return MPI
 
 
-def _leave_it_to_the_first() -> None:
+def leave_it_to_the_first(code: int = 2) -> None:
     """Exit if a launcher says that this is not the first of its processes."""
     if any(int(os.environ.get(name, 0)) for name in LAUNCHED):
-        raise SystemExit(2)
+        raise SystemExit(code)
 
 
 def _find_fault(mpi: Any, size: int, threads: int) -> str | None:
@@ -263,7 +263,7 @@ def _find_fault(mpi: Any, size: int, threads: int) -> str | None:
 def _refuse(ranks: Ranks, fault: str) -> NoReturn:
     """End the job with one error."""
     if ranks.size == 1:
-        _leave_it_to_the_first()
+        leave_it_to_the_first()
     if ranks.rank > 0:
         ranks.meet()  # when the first has spoken
         raise SystemExit(2)

@@ -1,4 +1,7 @@
-"""Ctrl-C in a terminal: SIGINT reaches the command and all of its worker processes at once."""
+"""Ctrl-C in a terminal: SIGINT reaches the command and all of its worker processes at once.
+
+So does SIGHUP, if the terminal is closed; SIGTERM may reach the command alone.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from dgraph.cli_interrupt import interrupted_once
 
 pytestmark = pytest.mark.limit(180)
 
-#: The command, which interrupts its own process group as soon as a worker process is there, or
-#: while an endless run goes on.
+#: The command, which sends a signal to itself or to its own process group as soon as a worker
+#: process is there, or while an endless run goes on.
 PROGRAM = """
 import contextlib, glob, os, signal, sys, threading, time
 from dgraph.cli import main
@@ -23,7 +26,7 @@ from dgraph.events import RunStarted, listening
 
 def interrupt():
     for _ in range(2):  # impatient
-        os.killpg(0, signal.SIGINT)
+        kill(0 if kill is os.killpg else os.getpid(), number)
 
 def hear(event):
     if isinstance(event, RunStarted) and event.algorithm == "cdlp":
@@ -43,6 +46,7 @@ def wait_for_a_worker():
     interrupt()
 
 if __name__ == "__main__":
+    kill, number = getattr(os, sys.argv.pop(1)), int(sys.argv.pop(1))
     if sys.argv.pop(1) == "start":
         threading.Thread(target=wait_for_a_worker, daemon=True).start()
     with listening(hear):
@@ -51,15 +55,25 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for children there")
-@pytest.mark.parametrize("moment", ["start", "run"])
-def test_control_c_is_one_line_and_leaves_nothing(moment: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("moment", "whom", "number", "word"),
+    [
+        ("start", "killpg", signal.SIGINT, "interrupted"),
+        ("run", "killpg", signal.SIGINT, "interrupted"),
+        ("run", "kill", signal.SIGTERM, "terminated"),
+        ("run", "killpg", signal.SIGHUP, "hung up"),
+    ],
+)
+def test_control_c_is_one_line_and_leaves_nothing(
+    moment: str, whom: str, number: int, word: str, tmp_path: Path
+) -> None:
     """Neither the command nor a worker prints a traceback, and no worker outlives it."""
     edges, program = tmp_path / "edges.csv", tmp_path / "command.py"
     edges.write_text("source,target\n1,2\n2,3\n")
     program.write_text(PROGRAM)
     endless = ["run", "cdlp", str(edges), "--max-iter", "1000000000", "--workers", "2"]
     command = subprocess.Popen(
-        [sys.executable, str(program), moment, *endless],
+        [sys.executable, str(program), whom, str(int(number)), moment, *endless],
         start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -71,12 +85,12 @@ def test_control_c_is_one_line_and_leaves_nothing(moment: str, tmp_path: Path) -
     finally:
         if command.poll() is None:
             os.killpg(command.pid, signal.SIGKILL)
-    lines = ["\ndgraph: interrupted: ending the workers\n"]
+    lines = [f"\ndgraph: {word}: ending the workers\n"]
     if moment == "start":  # perhaps before the command knows of them
         lines.append("\ndgraph: interrupted\n")
     assert said[0] == ""
     assert said[1] in lines
-    assert command.returncode == 130
+    assert command.returncode == 128 + number
 
 
 #: Ctrl-C in the midst of the imports, in a process that was started with the word that follows.

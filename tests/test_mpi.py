@@ -126,6 +126,14 @@ def test_bad_input_is_said_once(any_mpi: Mpi, karate: Path) -> None:
     assert "99" in line
 
 
+@mpich
+def test_help_is_shown_by_one_rank(any_mpi: Mpi) -> None:
+    for ranks in (1, 3):
+        done = any_mpi.run(ranks, "-m", "dgraph", "--mpi", "run", "cc", "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.count("Usage: ") == 1
+
+
 @openmpi
 def test_command_on_one_rank_is_refused(any_mpi: Mpi) -> None:
     done = any_mpi.run(1, "-m", "dgraph", "--mpi", "run", "cc", "edges.csv")
