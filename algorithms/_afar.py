@@ -1,7 +1,12 @@
 """Which supersteps a search spares where each takes longer than much work, as between sites.
 
-The first one, in which slots ask who owns the sources: every slot looks through its ids. And
-the last one, which would find nothing: of the vertices that it would push from, all are leaves.
+The first one, in which slots ask who owns the sources: every slot looks through its ids. The
+one in which a frontier is told of, as bottom-up begins: where that is foreseen, the top-down
+step before tells of what it finds at once (:mod:`dgraph.engine.telling`). What other slots have
+visited before is among it, which does no harm: no vertex that is left has an edge from there.
+The one of the last bottom-up level, if the search is known to turn back as few are left: who is
+found pushes at once. And those that would find nothing: of the vertices that would be pushed
+from, all are leaves; and nobody tells a parent that it has been found.
 """
 
 from __future__ import annotations
@@ -11,12 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._search import add
+from dgraph.engine.agreement import Outlook
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids, IntIds
 
-__all__ = ["Afar", "spares_supersteps"]
+__all__ = ["MARKED", "Afar", "expected", "foresee", "mark_parents", "spares_supersteps"]
+
+#: Of so many vertices that others have found, the parents are looked for.
+MARKED = 4096
 
 _ONE = np.uint64(1)
 
@@ -39,16 +49,30 @@ class Afar(NamedTuple):
     ----------
     named : int
         How many sources it owns.
-    leaves : bitmap over the proxies, counted from 0
-        From these no way leads on.
+    proxies : int
+        Of all slots.
+    outlook : Outlook
     directed : bool
     masters : int
     """
 
     named: int
-    leaves: NDArray[np.uint64]
+    proxies: int
+    outlook: Outlook
     directed: bool
     masters: int
+
+    def telling(self, ctx: Context, edges: int, alpha: int, unexplored: int) -> int:
+        """Return of about how many a top-down step along so many edges tells all; 0: of none.
+
+        It does if what it finds is likely to have so many edges that the search turns; the
+        same on all slots.
+        """
+        assert ctx.gateways is not None
+        if foresee(self.outlook, edges) * alpha <= unexplored - edges:
+            return 0
+        found = int(expected(edges, self.proxies, 1))
+        return found if ctx.gateways.network.may_tell(found) else 0
 
     def tell(self, mine: int, edges: int, found: NDArray[np.int32]) -> tuple[int, int]:
         """Return 1 if a way leads on from what a top-down step has found, else 0; and `named`.
@@ -64,14 +88,72 @@ class Afar(NamedTuple):
 
         Examples
         --------
-        >>> afar = Afar(1, np.array([0b101], np.uint64), False, 100)
+        >>> outlook = Outlook(np.array([0b101], np.uint64), (), ())
+        >>> afar = Afar(1, 9, outlook, False, 100)
         >>> few, more = np.array([102, 100]), np.array([102, 101])
         >>> afar.tell(2, 4, few), afar.tell(2, 5, few), afar.tell(2, 4, more)
         ((0, 1), (1, 1), (1, 1))
         """
         of_leaves = 0 if self.directed else mine + found.size
         ends = not mine or edges == of_leaves
-        return int(not (ends and _are_leaves(self.leaves, found, self.masters))), self.named
+        ends = ends and _are_leaves(self.outlook.leaves, found, self.masters)
+        return int(not ends), self.named
+
+
+def expected(edges: Any, proxies: Any, slots: int) -> Any:
+    """Return about how many proxies are found along the edges of what one slot has found.
+
+    These vertices, and their edges, lie on all slots, each with about as many proxies. Of t
+    tosses at N vertices of all degrees N t / (N + t) differ, as where messages meet
+    (:mod:`dgraph.exchange.routing.choice`).
+
+    Examples
+    --------
+    >>> expected(np.array([0, 1000, 9000]), 1000, 2)
+    array([   0,  666, 1636])
+    """
+    found = proxies * (edges / np.maximum(proxies + edges / slots, 1))
+    return np.asarray(found, np.float64).astype(np.int64)
+
+
+def foresee(outlook: Outlook, edges: int) -> int:
+    """Return about how many edges those have who are found along so many edges.
+
+    A vertex of which d edges are among all m is met by d t / (m + d t) of t tosses. This is the
+    arithmetic of IEEE 754, so all slots foresee the same.
+
+    Examples
+    --------
+    >>> star = Outlook(np.zeros(0, np.uint64), (0, 100, 1), (0, 100, 100))
+    >>> foresee(star, 1), foresee(star, 100)
+    (33, 131)
+    """
+    total, found = sum(outlook.edges), 0.0
+    for count, some in zip(outlook.vertices, outlook.edges, strict=True):
+        if some:
+            met = edges * (some / count)
+            found += some * (met / (total + met))
+    return int(found)
+
+
+@kernel
+def mark_parents(met, ranks, s, out, rank):  # type: ignore[no-untyped-def]
+    """Let what others have found here not push back to its parents, which have these ranks.
+
+    Rows ascend by rank. In a directed graph there may be no such edge.
+    """
+    offsets, targets = out.offsets, out.targets
+    for i in range(met.size):
+        low, high = offsets[met[i]], offsets[met[i] + 1]
+        end = high
+        while low < high:
+            middle = (low + high) >> np.uint64(1)
+            if rank[targets[middle]] < ranks[i]:
+                low = middle + np.uint64(1)
+            else:
+                high = middle
+        if low < end and rank[targets[low]] == ranks[i]:
+            add(s.seen, np.uint64(targets[low]))
 
 
 @kernel

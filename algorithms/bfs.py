@@ -22,12 +22,13 @@ local id v (bottom-up, where it is at hand); ``-2 - r`` the in-neighbour of rank
 where it may lie on another slot). Of several codes the largest is the smallest rank.
 
 If all slots are on one host, and each has a thread and a core, they go through all levels in
-compiled code (:mod:`dgraph.algorithms._search_abreast`). With fewer threads in one process, one
-of them does it for all while there is little to do (:mod:`dgraph.algorithms._together`). Where
-rows are split over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
+compiled code (:mod:`dgraph.algorithms._search_abreast`). Else each level is a superstep of the
+engine (:mod:`dgraph.algorithms._by_frames`). With fewer threads in one process, one of them
+does it for all while there is little to do (:mod:`dgraph.algorithms._together`). Where rows are
+split over slots, a level may take two supersteps (:mod:`dgraph.algorithms._pieces`).
 
 Cost: supersteps: levels + changes from top-down to bottom-up + 1, and one more whenever one
-slot begins to act for all; where they are slow one or two less, see
+slot begins to act for all; where they are slow up to four less, see
 :mod:`dgraph.algorithms._afar`. Messages: one a proxy at most in all top-down levels together,
 one bit a proxy in a bottom-up level.
 
@@ -40,23 +41,20 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.algorithms._afar import Afar, spares_supersteps
-from dgraph.algorithms._levels import Progress, can_push_together, push_together
+from dgraph.algorithms._by_frames import search_by_frames
 from dgraph.algorithms._levels_abreast import Rules
-from dgraph.algorithms._pieces import search_with_pieces
 from dgraph.algorithms._search import (
     Search,
-    bottom_up,
     forget,
     leave_out,
-    settle,
     start,
-    top_down,
 )
 from dgraph.algorithms._search_abreast import (
     NearRoom,
@@ -74,28 +72,23 @@ from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.commons import Common, claim_commons
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of, named_here, refuse_missing
-from dgraph.exchange.hub import TINY
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.keywords import named
 from dgraph.named_ids import as_sources
 from dgraph.results import NULLABLE_VERTEX
 from dgraph.shard import Shard
 from dgraph.shard.bits import words
-from dgraph.shard.rows import rows_of
 from dgraph.shard.scratch import fresh
 from dgraph.vertices.ids import Ids, IntIds
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
 
-__all__ = ["ALPHA", "BETA", "bfs", "bfs_slot", "expected"]
+__all__ = ["ALPHA", "BETA", "bfs", "bfs_slot"]
 
 #: Beamer's parameters, as in the GAP Benchmark Suite.
 ALPHA = 15
 BETA = 18
-
-#: In-neighbours that an unvisited vertex looks at in a bottom-up level, more or less.
-PROBES = 4
 
 Array = NDArray[Any]
 
@@ -138,12 +131,13 @@ async def _search_apart(
 
 
 async def _search_afar(ctx: Context, shard: Shard, sources: Ids, rules: Rules) -> Search:
-    """Search where supersteps are slow, in up to two less."""
+    """Search where supersteps are slow, in fewer."""
     assert ctx.gateways is not None
     assert isinstance(sources, IntIds)
     here = named_here(shard, sources)
-    leaves = await ctx.gateways.leaves(shard)
-    afar = Afar(here.size, leaves, shard.directed, shard.masters)
+    outlook = await ctx.gateways.outlook(shard)
+    proxies = (await ctx.gateways.numbers(shard)).total
+    afar = Afar(here.size, proxies, outlook, shard.directed, shard.masters)
     s, are_vertices = await _search_from(ctx, shard, here, rules, afar)
     if not are_vertices:
         await refuse_missing(ctx, shard, sources)
@@ -153,83 +147,14 @@ async def _search_afar(ctx: Context, shard: Shard, sources: Ids, rules: Rules) -
 async def _search_from(
     ctx: Context, shard: Shard, here: Array, rules: Rules, afar: Afar | None = None
 ) -> tuple[Search, bool]:
-    """Search from the sources that this slot owns; see :func:`_search_by_frames`."""
+    """Search from the sources that this slot owns; see :func:`search_by_frames`."""
     s = _search_in(shard, lambda *form: ctx.scratch(shard, *form))
     forget(s, rules.reachable)
     start(s, here)
-    are_vertices = await _search_by_frames(ctx, shard, s, rules, afar)
+    first = partial(_first_neighbours, shard)
+    are_vertices = await search_by_frames(ctx, shard, s, rules, first, afar)
     leave_out(s, rules.reachable)
     return s, are_vertices
-
-
-async def _search_by_frames(
-    ctx: Context, shard: Shard, s: Search, rules: Rules, afar: Afar | None = None
-) -> bool:
-    """Search level by level, each a superstep of the engine, or several that are short.
-
-    Returns whether all sources are vertices, as far as that was left to see.
-    """
-    limit, mean = rules.limit, rules.mean
-    out = rows_of(shard.out)
-    met = nothing = s.found[:0], s.found_by[:0]  # what other slots have found of mine
-    unheard = int(shard.group_size.sum()) - shard.masters  # proxies: each is found once
-    now = Progress(0, rules.sources, 0, rules.arcs)
-    together = can_push_together(ctx, s)
-    if shard.out_split is not None:
-        bounds = ALPHA, BETA, limit
-        depth = await search_with_pieces(ctx, shard, s, now, _first_neighbours(shard), bounds)
-        now = Progress(depth, 0, 0, 0)
-    while now.awake and now.depth < limit:
-        if now.edges * ALPHA > now.unexplored:
-            settle(*met, now.depth, s)
-            met = nothing
-            now = await _bottom_up_levels(ctx, shard, s, now, limit)
-        elif together and now.edges < TINY:
-            ctx.stage = "top-down"
-            settle(*met, now.depth, s)
-            met = nothing
-            now = await push_together(ctx, shard, s, now, limit, ALPHA)
-        else:
-            ctx.stage = "top-down"
-            depth = now.depth + 1
-            mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, mean)
-            found = s.found[:sent], s.found_by[:sent]
-            leads, owned = (1, 0) if afar is None else afar.tell(mine, edges, found[0])
-            vote = mine + sent, edges, pushed, leads, owned
-            turns = edges * ctx.slots * ALPHA > now.unexplored  # if all slots are alike
-            work = sent if turns else edges
-            unheard -= sent
-            ahead = 0 if turns else int(expected(edges, unheard, ctx.slots))
-            met = await ctx.reduce(shard, *found, vote, work, "min", ahead)
-            awake, edges, pushed, leads, owned = ctx.vote.tolist()
-            if afar is not None and owned < rules.sources:
-                return False
-            now = Progress(depth, awake if leads else 0, edges, now.unexplored - pushed)
-    settle(*met, now.depth, s)
-    return True
-
-
-async def _bottom_up_levels(
-    ctx: Context, shard: Shard, s: Search, now: Progress, limit: int
-) -> Progress:
-    """Go bottom-up while the frontier is large."""
-    ctx.stage = "bottom-up"
-    depth, awake, _, unexplored = now
-    front, following = s.front, ctx.scratch(shard, s.front.size, np.uint64)
-    into, first = rows_of(shard.into), _first_neighbours(shard)
-    await ctx.broadcast_bits(shard, front)
-    while depth < limit:
-        depth += 1
-        before = awake
-        mine, lost = bottom_up(front, following, depth, s, into, first)
-        front, following = following, front
-        work = PROBES * lost + s.front.size
-        await ctx.broadcast_bits(shard, front, vote=(mine,), work=work)
-        awake = int(ctx.vote[0])
-        if awake == 0 or (awake < before and awake <= shard.num_vertices // BETA):
-            break
-    s.front[:] = front
-    return Progress(depth, awake, 1, unexplored)
 
 
 def _room(shard: Shard) -> Room:
@@ -264,22 +189,6 @@ def _search_in(
         found=found,
         found_by=found_by,
     )
-
-
-def expected(edges: Any, proxies: Any, slots: int) -> Any:
-    """Return about how many proxies are found along the edges of what one slot has found.
-
-    These vertices, and their edges, lie on all slots, each with about as many proxies. Of t
-    tosses at N vertices of all degrees N t / (N + t) differ, as where messages meet
-    (:mod:`dgraph.exchange.routing.choice`).
-
-    Examples
-    --------
-    >>> expected(np.array([0, 1000, 9000]), 1000, 2)
-    array([   0,  666, 1636])
-    """
-    found = proxies * (edges / np.maximum(proxies + edges / slots, 1))
-    return np.asarray(found, np.float64).astype(np.int64)
 
 
 def _reachable(shard: Shard) -> int:

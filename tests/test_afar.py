@@ -96,3 +96,30 @@ def test_a_superstep_at_the_begin_and_what_finds_nothing_at_the_end_are_spared()
         assert stages["direct"][:2] == ["sources", "top-down"]
         assert len(stages["direct"]) > 2
         assert stages["auto"] == ["top-down"]
+
+
+def test_a_frontier_is_told_of_as_it_is_found_where_the_search_will_turn() -> None:
+    """A path to a vertex near many others, of which few have many edges."""
+    random = np.random.default_rng(1)
+    ends = np.zeros((2, 16000), np.int64)
+    for _ in range(11):
+        ends = 2 * ends + (random.random(ends.shape) > 0.65)
+    path = np.array([[5000, 5001, 5002], [5001, 5002, 3]])
+    edges = pd.DataFrame(np.hstack([ends, path]).T, columns=["source", "target"])
+    slow = {"alpha": [0.0, 1e-5, 1e-2], "beta": [1e-9] * 3}
+    tree = Topology.from_fanouts([1, 2, 2])
+    with (
+        cluster(2) as client,
+        client.as_current(),
+        dask.config.set({"dgraph.cost": slow}),
+        dg.from_edges(edges, topology=tree, virtual_slots=4) as g,
+    ):
+        stages, found = {}, {}
+        for routing in ("direct", "auto"):
+            with dask.config.set({"dgraph.routing": routing}):
+                found[routing] = dg.bfs(g, 5000).compute().sort_values("vertex")
+            stages[routing] = g.runs[-1].steps["stage"].tolist()
+    pd.testing.assert_frame_equal(found["direct"], found["auto"])
+    # one tells of the frontier before the first bottom-up level, one of that after the last
+    assert stages["direct"].count("bottom-up") == stages["auto"].count("bottom-up") + 2
+    assert stages["auto"].count("bottom-up") > 0

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.hierarchy.world import World, gather
-from dgraph.algorithms.bfs import ALPHA, BETA, expected
+from dgraph.algorithms._afar import expected
+from dgraph.algorithms.bfs import ALPHA, BETA
 from dgraph.shard import number_dtype
 
 __all__ = ["Bits", "Dense", "Exchange", "Reduce", "bfs", "pagerank"]

@@ -27,6 +27,13 @@ COMPARED, BY_COMM = ("direct", "aml", "tree", "auto"), " (comm)"
 #: What BFS over "auto" has to reach: of the wall time over direct, and over aml.
 BFS = 0.6, 0.8
 
+#: What is compared: the default, and the routings that it is held against.
+ALONE = (
+    "only auto heeds what links cost: it alone spares supersteps of bfs that take longer than "
+    "work, and sends integers as differences and bits in blocks where a byte is dear; direct, "
+    "aml and the others do none of that"
+)
+
 #: Simulated and seen may differ by this part.
 CLOSE = 0.3
 
@@ -200,7 +207,7 @@ def _judged(rows: list[Any], cost: dict[str, Any], netlab: Netlab) -> list[str]:
         short = {name.removesuffix(BY_COMM): seconds for name, seconds in comm.items()}
         notes += [_judge(algorithm + BY_COMM, short)] if short else []
         notes.append(_least([row for row in rows if row["algorithm"] == algorithm], netlab))
-    return [*notes, *_costs(cost)]
+    return [*notes, ALONE, *_costs(cost)]
 
 
 def _least(rows: list[Any], netlab: Netlab) -> str:

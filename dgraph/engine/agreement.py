@@ -21,7 +21,7 @@ from dgraph.exchange.routing.uneven import uneven
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, set_bits, words
 
-__all__ = ["Agreement", "Numbers"]
+__all__ = ["Agreement", "Numbers", "Outlook", "by_degree"]
 
 Columns = tuple[Array, ...]
 
@@ -64,6 +64,42 @@ class Numbers(NamedTuple):
         return self.bases.nbytes + self.placed.nbytes
 
 
+class Outlook(NamedTuple):
+    """What tells a search how many edges it may find next, and where none are.
+
+    Parameters
+    ----------
+    leaves : bitmap over the proxies, counted from 0
+        From these no way leads on: they have no out-edge; in an undirected graph none but that
+        to whom they are found from.
+    vertices, edges : tuples of int
+        For each number of bits of an out-degree, how many vertices of all slots have such a
+        one, and how many edges these have.
+    """
+
+    leaves: NDArray[np.uint64]
+    vertices: tuple[int, ...]
+    edges: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the bitmap."""
+        return self.leaves.nbytes
+
+
+def by_degree(degrees: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many vertices, and edges of these, there are by the bits of the degree.
+
+    Examples
+    --------
+    >>> by_degree(np.array([1, 3, 2, 9]))[:, :5].tolist()
+    [[0, 1, 2, 0, 1], [0, 1, 5, 0, 9]]
+    """
+    _, bits = np.frexp(degrees.astype(np.float64))
+    rows = np.bincount(bits, minlength=64), np.bincount(bits, degrees, minlength=64)
+    return np.array(rows).astype(np.int64)
+
+
 class Agreement:
     """What one slot has agreed on with the others, in one run.
 
@@ -94,12 +130,9 @@ class Agreement:
         found: Multicast = await self._agree(shard, f"ways of {name} {self._network.key}", ask)
         return found
 
-    async def leaves(self, shard: Shard) -> NDArray[np.uint64]:
-        """Return the bitmap of the proxies, counted from 0, from which no way leads on.
-
-        They have no out-edge; in an undirected graph none but that to whom they are found from.
-        """
-        found: NDArray[np.uint64] = await self._agree(shard, "leaves", self._ask_leaves)
+    async def outlook(self, shard: Shard) -> Outlook:
+        """Return what tells how many edges may be found next, and where none are."""
+        found: Outlook = await self._agree(shard, "outlook", self._ask_outlook)
         return found
 
     async def _agree(
@@ -139,18 +172,21 @@ class Agreement:
         spread = uneven(self._network.ground.topology, counts[:, 1])
         return Numbers(bases, placed, int(counts[:, 1].sum()), spread)
 
-    async def _ask_leaves(self, shard: Shard) -> NDArray[np.uint64]:
-        ends = np.diff(shard.out.offsets) <= (not shard.directed)
-        came = await self._alltoall([(np.packbits(ends[some]),) for some in shard.shared])
+    async def _ask_outlook(self, shard: Shard) -> Outlook:
+        degrees = np.diff(shard.out.offsets)
+        ends = degrees <= (not shard.directed)
+        mine = by_degree(degrees).ravel()
+        came = await self._alltoall([(mine, np.packbits(ends[some])) for some in shard.shared])
         leaves = np.zeros(shard.size - shard.masters, np.bool_)
         for owner, some in enumerate(came):
             size, start = int(shard.group_size[owner]), int(shard.group_start[owner])
             if some is not None and owner != self._slot:
                 begin = start - shard.masters
-                leaves[begin : begin + size] = np.unpackbits(some[0], count=size)
+                leaves[begin : begin + size] = np.unpackbits(some[1], count=size)
         bits = np.zeros(words(leaves.size), np.uint64)
         set_bits(bits, np.flatnonzero(leaves).astype(np.int32))
-        return bits
+        both = np.sum([some[0] for some in came if some is not None], axis=0).reshape(2, -1)
+        return Outlook(bits, *(tuple(row) for row in both.tolist()))
 
     async def _alltoall(self, told: Sequence[Columns | None]) -> list[Columns | None]:
         """Exchange columns straight, not over gateways."""

@@ -151,8 +151,8 @@ class Context:
         self._turn ^= 1
         return delivery.frames
 
-    def _direct(self) -> Direct:
-        # not kept: it would keep this context, and its buffers, until garbage is collected
+    def direct(self) -> Direct:
+        """Return what makes frames that go straight; not to keep, for it keeps this context."""
         dear = self.gateways.dear if self.gateways is not None else ()
         return Direct(self.slot, self.away, self.buffer, dear)
 
@@ -310,7 +310,7 @@ class Context:
                 ballot = self.ballot(vote)
                 sent = gateways.reduce(shard, vertices, values, combine, ballot, work)
                 return await self.over_gateways(sent)
-        frames = self._direct().to_owners(shard, vertices, values)
+        frames = self.direct().to_owners(shard, vertices, values)
         came = await self.exchange(frames, vote, "sum", work)
         found = [masters_of(shard, frame) for frame in came]
         told = [values_of(frame, values.dtype) for frame in came]
@@ -390,7 +390,7 @@ class Context:
             sent = gateways.broadcast_bits(shard, bits, self.ballot(vote), work)
             return await self.over_gateways(sent)
         frames: list[Frame] = []
-        direct = self._direct()
+        direct = self.direct()
         for peer, shared in enumerate(shard.shared):
             if shared.size:
                 frames += direct.bits_to(shard, bits, peer)

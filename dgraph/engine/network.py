@@ -36,6 +36,9 @@ GATHERING = ("aml", "mst", "rail", "monitor", "multileader", AUTO)
 #: Seconds of a superstep that may be worth sparing, and for a byte that is looked at.
 SLOW, LOOK = 1e-3, 1e-9
 
+#: With more slots than that not all are told of all.
+MOST_TOLD = 64
+
 #: What goes the other way in a superstep that goes one way.
 NOTHING = Flow(0, 0.0)
 
@@ -147,6 +150,18 @@ class Network:
     def spares_supersteps(self, looked: int) -> bool:
         """Return whether "auto" rather looks at so many bytes than go through a superstep."""
         return self.routing == AUTO and max(self._cost.alpha) > max(SLOW, LOOK * looked)
+
+    def may_tell(self, messages: int) -> bool:
+        """Return whether "auto" rather tells all slots of all than goes through a superstep.
+
+        A byte for each message, as sparse as they are, goes to all other domains.
+        """
+        topology = self.ground.topology
+        if self.routing != AUTO or self.slots > MOST_TOLD:
+            return False
+        domains = len(topology.domains(topology.height - 1))
+        told = messages * (domains - 1) / domains
+        return max(self._cost.alpha) > told * self._cost.slowest[topology.height]
 
     @cached_property
     def level(self) -> NDArray[np.int64]:

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.engine.agreement import Agreement
+from dgraph.engine.agreement import Agreement, Numbers, Outlook
 from dgraph.engine.figures import VALUE, Figures
 from dgraph.engine.multicast import Multicast, fill, open_bits, pack_bits
-from dgraph.engine.network import Network
+from dgraph.engine.network import Network, nearest_power
 from dgraph.engine.news import (
     News,
     join_frames,
@@ -30,10 +30,11 @@ from dgraph.engine.news import (
     pack_news,
     part_frames,
 )
+from dgraph.engine.spreading import hear, links_to_all, pack_told
 from dgraph.engine.straight import Straight
 from dgraph.engine.trip import Trip, merged
 from dgraph.exchange.combining import merge
-from dgraph.exchange.envelope import Parts, open_frames, open_parts, pack_frames, pack_parts
+from dgraph.exchange.envelope import Parts, open_frames, open_parts, pack_frames
 from dgraph.exchange.frame import Array, Frame
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.exchange.routing.choice import NUMBER
@@ -46,6 +47,10 @@ Votes = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 Places = NDArray[np.int32]
 _NO_VOTE = np.zeros(0, np.int64)
+
+#: Bytes of a message that all are told of, more or less: its place as a difference, and its
+#: share of what its master gets.
+TOLD = 2.0
 
 #: Of messages that only say which vertex is meant.
 NO_VALUES = np.zeros(0, np.int8)
@@ -115,9 +120,13 @@ class Router:
         self._chosen = kind
         return None
 
-    async def leaves(self, shard: Shard) -> Bits:
-        """Return from which proxies no way leads on: see :meth:`Agreement.leaves`."""
-        return await self._agreement.leaves(shard)
+    async def outlook(self, shard: Shard) -> Outlook:
+        """Return what is known of the ways of a graph: see :meth:`Agreement.outlook`."""
+        return await self._agreement.outlook(shard)
+
+    async def numbers(self, shard: Shard) -> Numbers:
+        """Return the placed numbers of the vertices of a shard."""
+        return await self._agreement.numbers(shard)
 
     async def frames(
         self, frames: Sequence[Frame], ballot: Votes, op: str, work: int | None
@@ -150,6 +159,44 @@ class Router:
         arrived.sort(key=_source)
         return arrived
 
+    async def frames_and_bits(
+        self,
+        shard: Shard,
+        frames: Sequence[Frame],
+        told: Bits,
+        ballot: Votes,
+        work: int | None,
+        about: int,
+    ) -> tuple[list[Frame], Bits]:
+        """Send the frames of a reduce, and let all know what any slot knows.
+
+        See :func:`~dgraph.engine.telling.reduce_and_tell`.
+        """
+        network, messages = self.network, nearest_power(about)
+        # what a slot says to all is the same: it meets wherever ways part
+        name = network.choose("tell", True, messages * (network.slots - 1), TOLD, messages)
+        ballot = self.figures.add_to(ballot, "reduce", sum([frame.count for frame in frames]))
+        before = self._straight.frames(frames) + self._straight.shared(shard, None)
+        trip = self._trip(name, True, ballot, work, before)
+        links = links_to_all(name, network.ground)
+        held, arrived = list(frames), []
+        for hop in trip.hops:
+            out, held = self._sort(held, hop.stage, trip)
+            packed = [pack_frames(self.slot, to, some) for to, some in out.items()]
+            to_all = np.flatnonzero(links[hop.stage][self.slot]).tolist()
+            spread = pack_told(self.slot, to_all, told, self.dear)
+            for frame in await trip.exchange(hop, join_frames(spread, packed)):
+                bits, envelope = part_frames(frame)
+                if bits:
+                    told = hear(bits, told)
+                if envelope:
+                    held += open_frames(Frame(frame.source, self.slot, tuple(envelope), 0))
+            arrived += [frame for frame in held if frame.target == self.slot]
+            held = [frame for frame in held if frame.target != self.slot]
+        self._end(trip.vote, "reduce")
+        arrived.sort(key=_source)
+        return arrived, told
+
     async def reduce(
         self,
         shard: Shard,
@@ -170,7 +217,7 @@ class Router:
         trip = self._trip(name, False, ballot, work, before)
         for hop in trip.hops:
             parts = merged(held, combiner, int(bases[-1]))
-            frames, stay = self._send(parts, bases, hop.stage, trip)
+            frames, stay = trip.cut(self.slot, parts, bases, hop.stage)
             came = await trip.exchange(hop, frames)
             held = [stay] * bool(stay.numbers.size)
             held += [open_parts(envelope, bases) for envelope in came]
@@ -257,7 +304,7 @@ class Router:
                 frame for branch in branches if (frame := pack_news(self.slot, branch, held))
             ]
             parts = merged(waiting, "or", int(bases[-1]))
-            asked, stay = self._send(parts, bases, hop.stage, trip, bare=True)
+            asked, stay = trip.cut(self.slot, parts, bases, hop.stage, NO_VALUES)
             waiting = [stay] * bool(stay.numbers.size)
             for frame in await trip.exchange(hop, join_frames(told, asked)):
                 news, more = part_frames(frame)
@@ -311,33 +358,6 @@ class Router:
                 out.setdefault(to, []).append(frame)
         return out, out.pop(self.slot, [])
 
-    def _send(
-        self,
-        parts: Parts,
-        bases: NDArray[np.int64],
-        stage: int,
-        trip: Trip,
-        bare: bool = False,
-    ) -> tuple[list[Frame], Parts]:
-        """Return the envelopes of a stage, without values if bare, and what stays here."""
-        nothing = Parts(parts.numbers[:0], parts.values[:0])
-        if not parts.numbers.size:
-            return [], nothing
-        begin = np.searchsorted(parts.numbers, bases)
-        owners = np.flatnonzero(np.diff(begin))
-        steps = trip.strategy.step(stage, self.slot, owners)
-        frames, stay = [], nothing
-        for to in np.unique(steps).tolist():
-            mine = owners[steps == to]
-            some = _pieces(parts, begin[mine], begin[mine + 1])
-            if to == self.slot:
-                stay = some
-                continue
-            ends = np.concatenate([[0], np.cumsum(begin[mine + 1] - begin[mine])])
-            sent = Parts(some.numbers, NO_VALUES) if bare else some
-            frames.append(pack_parts(self.slot, to, sent, mine, ends, bases))
-        return frames, stay
-
     async def _multicast(
         self, shard: Shard, width: int | None, ballot: Votes, work: int | None
     ) -> tuple[Trip, Multicast]:
@@ -363,14 +383,6 @@ class Router:
 
     def _end(self, vote: Votes, kind: str) -> None:
         self.vote = self.figures.learn(kind, vote)
-
-
-def _pieces(parts: Parts, begin: Votes, end: Votes) -> Parts:
-    """Return the messages of some owners, of whom each has one piece."""
-    cut = [slice(*ends) for ends in zip(begin.tolist(), end.tolist(), strict=True)]
-    if len(cut) == 1:
-        return Parts(parts.numbers[cut[0]], parts.values[cut[0]])
-    return Parts(*(np.concatenate([column[piece] for piece in cut]) for column in parts))
 
 
 def _source(frame: Frame) -> int:

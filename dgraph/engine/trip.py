@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.network import Network
 from dgraph.exchange.combining import merge
-from dgraph.exchange.envelope import Parts
+from dgraph.exchange.envelope import Parts, pack_parts
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.hub import Delivery, Request
@@ -71,6 +72,36 @@ class Trip:
         self.vote = delivery.vote
         return delivery.frames
 
+    def cut(
+        self,
+        slot: int,
+        parts: Parts,
+        bases: Votes,
+        stage: int,
+        values: NDArray[Any] | None = None,
+    ) -> tuple[list[Frame], Parts]:
+        """Return the envelopes that a slot sends in a stage, and what stays there.
+
+        With the `values` that are given instead of those of the parts, for all alike.
+        """
+        nothing = Parts(parts.numbers[:0], parts.values[:0])
+        if not parts.numbers.size:
+            return [], nothing
+        begin = np.searchsorted(parts.numbers, bases)
+        owners = np.flatnonzero(np.diff(begin))
+        steps = self.strategy.step(stage, slot, owners)
+        frames, stay = [], nothing
+        for to in np.unique(steps).tolist():
+            mine = owners[steps == to]
+            some = _pieces(parts, begin[mine], begin[mine + 1])
+            if to == slot:
+                stay = some
+                continue
+            ends = np.concatenate([[0], np.cumsum(begin[mine + 1] - begin[mine])])
+            sent = some if values is None else Parts(some.numbers, values)
+            frames.append(pack_parts(slot, to, sent, mine, ends, bases))
+        return frames, stay
+
 
 def merged(held: Sequence[Parts], combiner: str, size: int) -> Parts:
     """Return all messages that a slot holds, combined, in one piece.
@@ -99,3 +130,11 @@ def merged(held: Sequence[Parts], combiner: str, size: int) -> Parts:
     numbers = np.concatenate([some.numbers for some in held])
     values = np.concatenate([some.values for some in held])
     return Parts(*merge(numbers, values, combiner, size))
+
+
+def _pieces(parts: Parts, begin: Votes, end: Votes) -> Parts:
+    """Return the messages of some owners, of whom each has one piece."""
+    cut = [slice(*ends) for ends in zip(begin.tolist(), end.tolist(), strict=True)]
+    if len(cut) == 1:
+        return Parts(parts.numbers[cut[0]], parts.values[cut[0]])
+    return Parts(*(np.concatenate([column[piece] for piece in cut]) for column in parts))

@@ -1,0 +1,103 @@
+"""Masters are told by their proxies, and all slots hear of whom, in one superstep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dgraph.engine.context import Context
+from dgraph.engine.spreading import hear, pack_told
+from dgraph.engine.telling import reduce_and_tell
+from dgraph.exchange.routing.ground import Ground
+from dgraph.shard import Shard
+from dgraph.shard.bits import set_bits, words
+from dgraph.topology import CostModel, Topology
+from tests.peers import joined, run_apart
+from tests.reference import build, plain
+
+#: A byte costs so much between sites that it is saved, as a superstep is.
+SLOW = CostModel((0.0, 1e-5, 1e-2), (1e-9, 1e-8, 1e-8))
+TREE = Topology.from_fanouts([1, 2, 2])
+SLOTS = TREE.slots
+
+
+async def told(ctx: Context, shard: Shard, chosen: Any) -> list[Any]:
+    """Tell of the chosen local ids; return what came to masters, and the bits of proxies."""
+    proxies = chosen[chosen >= shard.masters]
+    bits = np.zeros(words(shard.size), np.uint64)
+    set_bits(bits, chosen[chosen < shard.masters])
+    met, values = await reduce_and_tell(
+        ctx, shard, proxies, shard.rank[proxies], bits, (1, chosen.size), 0, 100
+    )
+    bits[: words(shard.masters)] = 0
+    came = sorted(zip(met.tolist(), values.tolist(), strict=True))
+    return [came, bits.tolist(), ctx.vote.tolist()]
+
+
+async def reduced_and_told(ctx: Context, shard: Shard, chosen: Any) -> list[Any]:
+    """Do so in two supersteps."""
+    proxies = chosen[chosen >= shard.masters]
+    met, values = await ctx.reduce(shard, proxies, shard.rank[proxies], (1, chosen.size))
+    vote = ctx.vote.tolist()
+    bits = np.zeros(words(shard.size), np.uint64)
+    set_bits(bits, chosen[chosen < shard.masters])
+    set_bits(bits, met)
+    await ctx.broadcast_bits(shard, bits)
+    bits[: words(shard.masters)] = 0
+    return [sorted(zip(met.tolist(), values.tolist(), strict=True)), bits.tolist(), vote]
+
+
+def real(shard: Shard) -> Any:
+    """Return the local ids without what only fills words."""
+    groups = [
+        np.arange(start, start + size, dtype=np.int32)
+        for start, size in zip(shard.group_start, shard.group_size, strict=True)
+    ]
+    return np.unique(np.concatenate([np.arange(shard.masters, dtype=np.int32), *groups]))
+
+
+def apart(program: Any, shards: Any, chosen: Any, routing: str, owners: Any) -> list[Any]:
+    async def slot_program(ctx: Context, slot: int) -> list[Any]:
+        return list(await program(ctx, shards[slot], chosen[slot]))
+
+    with joined(owners) as links:
+        ways = Ground(TREE, 1), routing
+        found = run_apart(slot_program, range(SLOTS), links, owners, ways, cost=SLOW)
+    return list(found.values())
+
+
+@settings(max_examples=30)
+@given(
+    ends=st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), min_size=1, max_size=250),
+    routing=st.sampled_from(["auto", "direct", "rail", "monitor", "multileader", "tree"]),
+    owners=st.sampled_from([(0, 1, 2, 3), (0, 0, 1, 1), (0, 1, 1, 0)]),
+    share=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    seed=st.integers(0, 9),
+)
+def test_one_superstep_tells_what_two_do(
+    ends: Any, routing: str, owners: Any, share: float, seed: int
+) -> None:
+    shards = build(plain(*np.array(ends).T), SLOTS)
+    random = np.random.default_rng(seed)
+    chosen = [ids[random.random(ids.size) < share] for ids in map(real, shards)]
+    wanted = apart(reduced_and_told, shards, chosen, routing, owners)
+    assert apart(told, shards, chosen, routing, owners) == wanted
+
+
+@pytest.mark.parametrize("dear", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.02, 0.3, 0.999])
+def test_bits_arrive_in_every_encoding(dear: bool, share: float) -> None:
+    random = np.random.default_rng(5)
+    bits, more = (
+        np.packbits(random.random(64 * 500) < some, bitorder="little").view(np.uint64)
+        for some in (share, 0.01)
+    )
+    (frame,) = pack_told(2, [3], bits, [3] if dear else [])
+    assert (frame.source, frame.target, frame.count) == (2, 3, np.bitwise_count(bits).sum())
+    before = bits.copy()
+    assert np.array_equal(hear(frame.columns, more.copy()), bits | more)
+    assert np.array_equal(bits, before)
