@@ -1,4 +1,4 @@
-"""Betweenness of a batch of sources without weights: kernels and supersteps.
+"""Betweenness of a batch of sources without weights: the supersteps.
 
 The sources of a batch are searched at the same time, each on a copy of the graph of its own:
 the copy of vertex v for the source at position s of the batch has the local id
@@ -14,7 +14,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.algorithms._path_counts import LARGE, add, normalise, scaled
+from dgraph.algorithms._path_counts import (
+    EXACT,
+    LARGE,
+    count_in_rows,
+    normalise,
+    pull_counts,
+    push_counts,
+    receive_counts,
+)
+from dgraph.algorithms._sparse import broadcast_some
+from dgraph.algorithms._terms import (
+    Grids,
+    pairs,
+    pull_terms,
+    push_terms,
+    receive_terms,
+    settle_terms,
+    show_terms,
+)
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.shard import Shard
@@ -24,6 +42,9 @@ __all__ = ["Batch", "bytes_per_source", "dependencies"]
 #: An edge that is pulled along costs so many times less than one that is pushed along, which
 #: reads a level and writes a sum.
 PULL = 2
+
+#: What fewer than one vertex in so many show is sent with their places, and by them alone.
+SPARSE = 8
 
 Array = NDArray[Any]
 Members = NDArray[np.int32]
@@ -48,6 +69,8 @@ class Batch:
         Of the one graph.
     copies : int
         How many sources there are.
+    grids : Grids
+        At which terms are cut.
 
     Attributes
     ----------
@@ -57,6 +80,9 @@ class Batch:
         The distance from the source, -1 unvisited.
     sigma, sigma_exponent : arrays over them
         Brandes' sigma, the number of shortest paths from the source.
+    in_rows : bool
+        False as long as all counts are exact. Then `level` and `sigma` are known of proxies
+        too, and counts are added up in rows.
     delta : float64 array over them
         Brandes' delta, the dependency of the source on each vertex.
     shown, shown_exponent : arrays over them
@@ -65,12 +91,13 @@ class Batch:
         The masters in the sequence in which they were visited.
     layers : list of int32 arrays
         The parts of `order`, by level.
-    edges : list of pairs
-        For each level the edges out of it and into it, on all slots.
+    facts : list of (int, int, int)
+        For each level the edges out of it and into it, and its vertices, on all slots.
     """
 
-    def __init__(self, ctx: Context, shard: Shard, copies: int) -> None:
+    def __init__(self, ctx: Context, shard: Shard, copies: int, grids: Grids) -> None:
         self.shard = shard
+        self.grids = grids
         self.copies = copies
         self.union = shard if copies == 1 else _copied(shard, copies)
         size, masters = self.union.size, self.union.masters
@@ -88,9 +115,10 @@ class Batch:
             array.fill(0.0)
         self.sigma_exponent: NDArray[np.int32] | None = None
         self.shown_exponent: NDArray[np.int32] | None = None
+        self.in_rows = False
         self.visited = 0
         self.layers: list[Members] = []
-        self.edges: list[tuple[int, int]] = []
+        self.facts: list[tuple[int, int, int]] = []
 
     def visit(self, count: int) -> Members:
         """Take the next masters in `order` for a layer."""
@@ -133,267 +161,218 @@ async def dependencies(ctx: Context, batch: Batch, sources: Members) -> None:
     ctx.stage = "forward"
     await _count_paths(ctx, batch, sources)
     ctx.stage = "backward"
-    await ctx.broadcast(batch.union, batch.level)
-    for depth in range(len(batch.layers) - 2, 0, -1):
+    depths = range(len(batch.layers) - 2, 0, -1)
+    if not batch.in_rows and not all(_pulls(batch, depth) for depth in depths):
+        await _tell_all(ctx, batch)  # proxies will be pushed to
+    for depth in depths:
         await _accumulate(ctx, batch, depth)
 
 
 async def _count_paths(ctx: Context, batch: Batch, sources: Members) -> None:
     """Find levels and path counts, level by level."""
-    out, into = batch.shard.out, batch.shard.into
     batch.level[sources] = 0
     batch.sigma[sources] = 1.0
     batch.order[: sources.size] = sources
     front, visited = batch.visit(sources.size), 0
     while True:
-        facts = survey(front, batch.copies, out.offsets, into.offsets, batch.sigma)
-        votes = (*facts, front.size, into.targets.size * batch.copies)
-        total = await ctx.allreduce(votes, work=facts[0])
-        out_edges, into_edges, large, awake, arcs = total.tolist()
+        total = await _survey(ctx, batch, front)
+        out_edges, into_edges, rounded, large, awake, arcs = total.tolist()
         if awake == 0:
             return
         batch.layers.append(front)
-        batch.edges.append((out_edges, into_edges))
+        batch.facts.append((out_edges, into_edges, awake))
         visited += into_edges
+        if rounded and not batch.in_rows:
+            await _recount(ctx, batch, front)
         if large and batch.sigma_exponent is None:
             batch.widen()
-        if batch.sigma_exponent is not None:
             normalise(front, batch.sigma, batch.sigma_exponent)
         depth = len(batch.layers)
-        if arcs - visited + batch.shard.num_vertices * batch.copies < out_edges:
+        if batch.in_rows:
+            front = await _in_rows(ctx, batch, front, depth)
+        elif arcs - visited + batch.shard.num_vertices * batch.copies < out_edges:
             front = await _bottom_up(ctx, batch, front, depth)
         else:
             front = await _top_down(ctx, batch, front, depth)
 
 
+async def _survey(ctx: Context, batch: Batch, front: Members) -> NDArray[np.int64]:
+    """Return what all slots need to know of the frontier; tell its counts if it is time."""
+    out, into = batch.shard.out, batch.shard.into
+    if batch.sigma_exponent is not None:
+        normalise(front, batch.sigma, batch.sigma_exponent)
+    facts = survey(front, batch.copies, out.offsets, into.offsets, batch.sigma)
+    votes = (*facts, front.size, into.targets.size * batch.copies)
+    if not batch.in_rows:
+        return await ctx.allreduce(votes, work=facts[0])
+    await _tell(ctx, batch, front, len(batch.layers), votes, facts[0])
+    return ctx.vote
+
+
+async def _tell(
+    ctx: Context,
+    batch: Batch,
+    front: Members,
+    depth: int,
+    vote: Any = None,
+    work: int = 0,
+) -> None:
+    """Tell the proxies of masters at `depth` that they are, and how many paths lead there."""
+    counts = batch.sigma, batch.sigma_exponent
+    batch.level[await _tell_some(ctx, batch, front, counts, vote, work)] = depth
+
+
+async def _tell_all(ctx: Context, batch: Batch) -> None:
+    """Tell all proxies the levels and path counts."""
+    await ctx.broadcast(batch.union, batch.level)
+    await ctx.broadcast(batch.union, batch.sigma)
+
+
+async def _recount(ctx: Context, batch: Batch, front: Members) -> None:
+    """Count the paths to the last layer again, in rows, as all that follow will be."""
+    batch.in_rows = True
+    await _tell_all(ctx, batch)
+    depth = len(batch.layers) - 1
+    _count_in_rows(batch, front, depth)
+    await _tell(ctx, batch, front, depth)
+
+
+def _count_in_rows(batch: Batch, members: Members, depth: int) -> None:
+    into = batch.shard.into
+    counts = batch.level, batch.sigma, batch.sigma_exponent
+    count_in_rows(members, depth, batch.copies, *counts, into.offsets, into.targets)
+
+
+async def _in_rows(ctx: Context, batch: Batch, front: Members, depth: int) -> Members:
+    """Let the frontier only be followed, and `depth` count; return the masters there."""
+    layer = await _top_down(ctx, batch, front, depth)
+    _count_in_rows(batch, layer, depth)
+    return layer
+
+
 async def _top_down(ctx: Context, batch: Batch, front: Members, depth: int) -> Members:
     """Let the frontier push its path counts; return the masters at `depth`."""
-    masters, out = batch.union.masters, batch.shard.out
-    counts = batch.level, batch.sigma, batch.sigma_exponent
-    room = batch.order[batch.visited :], batch.proxies
+    masters, out, room = batch.union.masters, batch.shard.out, batch.order[batch.visited :]
+    sigma = None if batch.in_rows else batch.sigma
     found, proxies = push_counts(
-        front, depth, batch.copies, masters, *counts, out.offsets, out.targets, *room
-    )
-    met = await _reduce(
-        ctx, batch, proxies, batch.sigma, batch.sigma_exponent, found + proxies.size
-    )
-    return batch.visit(receive_counts(*met, depth, *counts, room[0], found))
+        front, depth, batch.copies, masters, batch.level, sigma, out.offsets, out.targets,
+        room, batch.proxies,
+    )  # fmt: skip
+    work = found + proxies.size
+    if sigma is not None:
+        met = await ctx.reduce(batch.union, proxies, sigma[proxies], work=work)
+    else:
+        marks = np.ones(proxies.size, np.bool_)
+        met = await ctx.reduce(batch.union, proxies, marks, work=work, combine="or")
+    return batch.visit(receive_counts(*met, depth, batch.level, sigma, room, found))
 
 
 async def _bottom_up(ctx: Context, batch: Batch, front: Members, depth: int) -> Members:
     """Let the unvisited add up counts of the frontier; return the masters at `depth`."""
     into = batch.shard.into
     batch.shown[front] = batch.sigma[front]
-    if batch.sigma_exponent is not None and batch.shown_exponent is not None:
-        batch.shown_exponent[front] = batch.sigma_exponent[front]
-    await _show(ctx, batch)
-    counts = batch.level, batch.sigma, batch.sigma_exponent
-    shown = batch.shown, batch.shown_exponent
+    told = await _show(ctx, batch, front, batch.facts[-1][2])
     found = pull_counts(
-        depth, batch.copies, *counts, *shown, into.offsets, into.targets,
-        batch.order[batch.visited :],
+        depth, batch.copies, batch.level, batch.sigma, batch.shown, into.offsets,
+        into.targets, batch.order[batch.visited :],
     )  # fmt: skip
-    _hide(batch, front)
+    _hide(batch, front, told)
     return batch.visit(found)
+
+
+def _pulls(batch: Batch, depth: int) -> bool:
+    """Return whether delta at `depth` is pulled; then what is deeper is shown to all."""
+    into_edges, told = batch.facts[depth + 1][1:]
+    if _is_dense(batch, told):
+        told = batch.shard.num_vertices * batch.copies
+    return batch.facts[depth][0] + told <= PULL * into_edges
+
+
+def _is_dense(batch: Batch, count: int) -> bool:
+    """Return whether so many vertices are told of among all rather than by themselves."""
+    return count * SPARSE > batch.shard.num_vertices * batch.copies
 
 
 async def _accumulate(ctx: Context, batch: Batch, depth: int) -> None:
     """Find delta at `depth` from delta one level deeper.
 
     ``delta[u] = sigma[u] * sum((1 + delta[v]) / sigma[v])`` over the edges from u to level
-    `depth` + 1. What v shows is its term of the sum.
+    `depth` + 1.
     """
     here, deeper = batch.layers[depth], batch.layers[depth + 1]
-    out, into = batch.shard.out, batch.shard.into
-    sigma = batch.sigma, batch.sigma_exponent
-    shown = batch.shown, batch.shown_exponent
-    show_terms(deeper, batch.delta, *sigma, *shown)
-    told = batch.shard.num_vertices * batch.copies  # to pull, all is shown to all
-    if batch.edges[depth][0] + told <= PULL * batch.edges[depth + 1][1]:
-        await _show(ctx, batch)
-        pull_terms(here, batch.copies, batch.delta, *sigma, *shown, out.offsets, out.targets)
-        _hide(batch, deeper)
+    out, into, masters = batch.shard.out, batch.shard.into, batch.union.masters
+    counts = batch.delta, batch.sigma, batch.sigma_exponent, batch.shown
+    if _pulls(batch, depth):
+        show_terms(deeper, *counts, batch.shown_exponent)
+        told = await _show(ctx, batch, deeper, batch.facts[depth + 1][2])
+        pull_terms(
+            here, batch.copies, *counts, batch.shown_exponent, out.offsets, out.targets,
+            batch.grids,
+        )  # fmt: skip
+        _hide(batch, deeper, told)
     else:
         proxies = push_terms(
-            deeper, depth, batch.copies, batch.union.masters, batch.level, *shown,
-            into.offsets, into.targets, batch.proxies,
+            deeper, depth, batch.copies, masters, batch.level, *counts, into.offsets,
+            into.targets, batch.proxies, batch.grids,
         )  # fmt: skip
-        work = batch.edges[depth][1] // ctx.slots
-        receive_terms(*await _reduce(ctx, batch, proxies, *shown, work), *shown)
-        settle_terms(here, batch.delta, *sigma, *shown)
-        for touched in here, deeper, proxies:
-            batch.shown[touched] = 0.0
+        sums = pairs(proxies, batch.shown, batch.delta)
+        work = batch.facts[depth][1] // ctx.slots
+        met, sums = await ctx.reduce(batch.union, proxies, sums, work=work)
+        receive_terms(met, sums, batch.shown, batch.delta)
+        settle_terms(here, batch.shown, batch.delta)
 
 
-async def _show(ctx: Context, batch: Batch) -> None:
-    """Let all slots see what is shown."""
-    await ctx.broadcast(batch.union, batch.shown)
-    if batch.shown_exponent is not None:
-        await ctx.broadcast(batch.union, batch.shown_exponent)
+async def _show(ctx: Context, batch: Batch, members: Members, count: int) -> Members | slice:
+    """Let the proxies of `members`, `count` on all slots, show what these do.
+
+    Returns which proxies may show something now.
+    """
+    shown = batch.shown, batch.shown_exponent
+    if _is_dense(batch, count):
+        for some in shown:
+            if some is not None:
+                await ctx.broadcast(batch.union, some)
+        return slice(batch.union.masters, None)
+    return await _tell_some(ctx, batch, members, shown, None, members.size)
 
 
-def _hide(batch: Batch, members: Members) -> None:
-    """Show nothing any more, after `members` did."""
-    batch.shown[members] = 0.0
-    batch.shown[batch.union.masters :] = 0.0
-
-
-async def _reduce(
+async def _tell_some(
     ctx: Context,
     batch: Batch,
-    proxies: Members,
-    values: Array,
-    exponents: Array | None,
+    members: Members,
+    arrays: tuple[Array, Array | None],
+    vote: Any,
     work: int,
-) -> tuple[Members, Array, Array | None]:
-    """Send the counts of some proxies to their masters."""
-    met, sums = await ctx.reduce(batch.union, proxies, values[proxies], work=work)
-    if exponents is None:
-        return met, sums, None
-    met, sums = met.copy(), sums.copy()  # received arrays are good for one exchange
-    _, exponents = await ctx.reduce(batch.union, proxies, exponents[proxies], work=work)
-    return met, sums, exponents
+) -> Members:
+    """Let the proxies of `members` have what these have in one array or two; return them."""
+    members.sort()
+    some = [array for array in arrays if array is not None]
+    mine = (array[members] for array in some)
+    told, *came = await broadcast_some(ctx, batch.union, members, *mine, vote=vote, work=work)
+    for array, theirs in zip(some, came, strict=True):
+        array[told] = theirs
+    return told
+
+
+def _hide(batch: Batch, members: Members, proxies: Members | slice) -> None:
+    """Show nothing any more, after these did."""
+    batch.shown[members] = 0.0
+    batch.shown[proxies] = 0.0
 
 
 @kernel
 def survey(front, copies, out_offsets, into_offsets, sigma):  # type: ignore[no-untyped-def]
-    """Return the edges out of and into the frontier, and whether counts need exponents."""
-    out_edges, into_edges, large = 0, 0, 0
+    """Return the edges out of and into the frontier, and of its counts whether any is large.
+
+    That is whether one may be rounded, and whether one needs an exponent.
+    """
+    out_edges, into_edges, rounded, large = 0, 0, 0, 0
     for member in front:
         v = member // copies
         out_edges += out_offsets[v + 1] - out_offsets[v]
         into_edges += into_offsets[v + 1] - into_offsets[v]
+        if sigma[member] >= EXACT:
+            rounded = 1
         if sigma[member] >= LARGE:
             large = 1
-    return out_edges, into_edges, large
-
-
-@kernel
-def push_counts(  # type: ignore[no-untyped-def]
-    front, depth, copies, masters, level, sigma, exponent, offsets, targets, found, proxies
-):
-    """Push path counts to `depth`; return how many masters were found, and the proxies."""
-    founds, proxy = 0, 0
-    for member in front:
-        u = member // copies
-        source = member - u * copies
-        power = 0 if exponent is None else exponent[member]
-        for j in range(np.uint64(offsets[u]), np.uint64(offsets[u + 1])):
-            v = np.uint64(targets[j] * copies + source)
-            if level[v] < 0:
-                level[v] = depth
-                if v < masters:
-                    found[founds] = v
-                    founds += 1
-                else:
-                    proxies[proxy] = v
-                    proxy += 1
-            if level[v] == depth:
-                add(sigma, exponent, v, sigma[member], power)
-    return founds, proxies[:proxy]
-
-
-@kernel
-def receive_counts(  # type: ignore[no-untyped-def]
-    met, sums, powers, depth, level, sigma, exponent, found, founds
-):
-    """Take the counts that other slots pushed; return how many masters are now found."""
-    for i in range(met.size):
-        v = met[i]
-        if level[v] < 0:
-            level[v] = depth
-            found[founds] = v
-            founds += 1
-        if level[v] == depth:
-            add(sigma, exponent, v, sums[i], 0 if powers is None else powers[i])
-    return founds
-
-
-@kernel
-def pull_counts(  # type: ignore[no-untyped-def]
-    depth, copies, level, sigma, exponent, shown, shown_exponent, offsets, targets, found
-):
-    """Let the unvisited masters add up what is shown; return how many found something."""
-    founds = 0
-    for v in range(offsets.size - 1):
-        for member in range(v * copies, (v + 1) * copies):
-            if level[member] >= 0:
-                continue
-            source = member - v * copies
-            total = 0.0
-            for j in range(np.uint64(offsets[v]), np.uint64(offsets[v + 1])):
-                u = np.uint64(targets[j] * copies + source)
-                if exponent is None:
-                    total += shown[u]
-                elif shown[u] > 0.0:
-                    add(sigma, exponent, member, shown[u], shown_exponent[u])
-            sigma[member] += total
-            if sigma[member] > 0.0:
-                level[member] = depth
-                found[founds] = member
-                founds += 1
-    return founds
-
-
-@kernel
-def show_terms(members, delta, sigma, exponent, shown, shown_exponent):  # type: ignore[no-untyped-def]
-    """Show what each member adds to the dependencies of its predecessors."""
-    for v in members:
-        shown[v] = (1.0 + delta[v]) / sigma[v]
-        if exponent is not None:
-            shown_exponent[v] = -exponent[v]
-
-
-@kernel
-def pull_terms(  # type: ignore[no-untyped-def]
-    members, copies, delta, sigma, exponent, shown, shown_exponent, offsets, targets
-):
-    """Let every member add up the terms of its successors, which alone show something."""
-    for member in members:
-        u = member // copies
-        source = member - u * copies
-        for j in range(np.uint64(offsets[u]), np.uint64(offsets[u + 1])):
-            v = np.uint64(targets[j] * copies + source)
-            if exponent is None:
-                delta[member] += shown[v]
-            elif shown[v] > 0.0:
-                power = exponent[member] + shown_exponent[v]
-                delta[member] += scaled(shown[v] * sigma[member], power)
-        if exponent is None:
-            delta[member] *= sigma[member]
-
-
-@kernel
-def push_terms(  # type: ignore[no-untyped-def]
-    members, depth, copies, masters, level, shown, shown_exponent, offsets, targets, proxies
-):
-    """Push the terms of members to their predecessors at `depth`; return proxies met."""
-    count = 0
-    for member in members:
-        v = member // copies
-        source = member - v * copies
-        power = 0 if shown_exponent is None else shown_exponent[member]
-        for j in range(np.uint64(offsets[v]), np.uint64(offsets[v + 1])):
-            u = np.uint64(targets[j] * copies + source)
-            if level[u] == depth:
-                if u >= masters and shown[u] == 0.0:
-                    proxies[count] = u
-                    count += 1
-                add(shown, shown_exponent, u, shown[member], power)
-    return proxies[:count]
-
-
-@kernel
-def receive_terms(met, sums, powers, shown, shown_exponent):  # type: ignore[no-untyped-def]
-    """Add the terms that other slots pushed."""
-    for i in range(met.size):
-        add(shown, shown_exponent, met[i], sums[i], 0 if powers is None else powers[i])
-
-
-@kernel
-def settle_terms(members, delta, sigma, exponent, shown, shown_exponent):  # type: ignore[no-untyped-def]
-    """Multiply the sums of terms by sigma."""
-    for u in members:
-        delta[u] = shown[u] * sigma[u]
-        if exponent is not None:
-            delta[u] = scaled(delta[u], exponent[u] + shown_exponent[u])
+    return out_edges, into_edges, rounded, large

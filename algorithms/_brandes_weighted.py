@@ -19,6 +19,7 @@ from dgraph.algorithms._delta import Search
 from dgraph.algorithms._hops import Tight, link
 from dgraph.algorithms._path_counts import add, normalise, scaled
 from dgraph.algorithms._sparse import broadcast_some
+from dgraph.algorithms._terms import Grids, cut, is_first, pairs, receive_terms
 from dgraph.algorithms._tight import tight_edges
 from dgraph.algorithms.sssp import search
 from dgraph.engine.context import Context
@@ -36,7 +37,7 @@ SLACK = 1e-9
 
 
 async def weighted_dependencies(
-    ctx: Context, shard: Shard, s: Search, source: int
+    ctx: Context, shard: Shard, s: Search, source: int, grids: Grids
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return which masters are reached from a source, and its dependency on each.
 
@@ -48,6 +49,8 @@ async def weighted_dependencies(
         Room for a search.
     source : int
         Its local id on the slot that owns it, -1 on the others.
+    grids : Grids
+        At which terms are cut.
 
     Raises
     ------
@@ -66,7 +69,7 @@ async def weighted_dependencies(
     sigma, exponent = np.zeros(shard.size), np.zeros(shard.size, np.int32)
     layers = await _count_paths(ctx, shard, tight, source, sigma, exponent)
     ctx.stage = "backward"
-    delta = await _accumulate(ctx, shard, tight, layers, sigma, exponent)
+    delta = await _accumulate(ctx, shard, tight, layers, (sigma, exponent), grids)
     return reached, delta
 
 
@@ -108,7 +111,8 @@ async def _count_paths(
             return layers
         layers.append(front)
         sigma[told], exponent[told] = counts, powers
-        front = np.sort(push_counts(np.append(front, told), missing, sigma, exponent, *links))
+        members = np.append(front, told)
+        front = np.sort(push_counts(members, missing, sigma, exponent, tight, *links))
 
 
 async def _accumulate(
@@ -116,35 +120,37 @@ async def _accumulate(
     shard: Shard,
     tight: Tight,
     layers: list[Members],
-    sigma: Array,
-    exponent: Array,
+    counts: tuple[Array, Array],
+    grids: Grids,
 ) -> NDArray[np.float64]:
     """Return delta of the masters; ``delta[u] = sigma[u] * sum((1 + delta[v]) / sigma[v])``."""
     delta = np.zeros(shard.masters)
-    sums, powers = np.zeros(shard.size), np.zeros(shard.size, np.int32)
+    coarse, fine = np.zeros(shard.size), np.zeros(shard.size)
     for layer in reversed(layers[1:]):
-        proxies = push_terms(layer, delta, sigma, exponent, sums, powers, *tight)
-        work = 4 * proxies.size
-        met, terms = await ctx.reduce(shard, proxies, sums[proxies], work=work)
-        sums[proxies] = 0.0
-        met, terms = met.copy(), terms.copy()  # received arrays are good for one exchange
-        _, term_powers = await ctx.reduce(shard, proxies, powers[proxies], work=work)
-        receive_terms(met, terms, term_powers, sums, powers)
+        proxies = push_terms(layer, delta, *counts, coarse, fine, *tight, grids)
+        sums = pairs(proxies, coarse, fine)
+        met, sums = await ctx.reduce(shard, proxies, sums, work=4 * proxies.size)
+        receive_terms(met, sums, coarse, fine)
     return delta
 
 
 @kernel
-def push_counts(members, missing, sigma, exponent, heads, first, further):  # type: ignore[no-untyped-def]
-    """Push path counts along tight edges; return the masters that are now ready."""
+def push_counts(members, missing, sigma, exponent, tight, heads, first, further):  # type: ignore[no-untyped-def]
+    """Follow tight edges; return the masters that are now ready, with their path counts.
+
+    Counts are added along the row of tight edges, whose sequence is the same on any slots.
+    """
+    begin, tail = tight.begin, tight.tail
     ready = np.empty(missing.size, np.int32)
     count = 0
     for u in members:
         edge = first[u]
         while edge >= 0:
             v = heads[edge]
-            add(sigma, exponent, v, sigma[u], exponent[u])
             missing[v] -= 1
             if missing[v] == 0:
+                for e in range(begin[v], begin[v + 1]):
+                    add(sigma, exponent, v, sigma[tail[e]], exponent[tail[e]])
                 ready[count] = v
                 count += 1
             edge = further[edge]
@@ -152,25 +158,20 @@ def push_counts(members, missing, sigma, exponent, heads, first, further):  # ty
 
 
 @kernel
-def push_terms(members, delta, sigma, exponent, sums, powers, begin, tail):  # type: ignore[no-untyped-def]
+def push_terms(members, delta, sigma, exponent, coarse, fine, begin, tail, grids):  # type: ignore[no-untyped-def]
     """Settle the delta of members, and push their terms back; return proxies met."""
-    proxies = np.empty(sums.size - delta.size, np.int32)
+    proxies = np.empty(coarse.size - delta.size, np.int32)
     count = 0
     for v in members:
-        if sums[v] > 0.0:
-            delta[v] = scaled(sums[v] * sigma[v], powers[v] + exponent[v])
+        delta[v] = coarse[v] + fine[v]
         term = (1.0 + delta[v]) / sigma[v]
         for e in range(begin[v], begin[v + 1]):
             u = tail[e]
-            if u >= delta.size and sums[u] == 0.0:
+            x = scaled(term * sigma[u], exponent[u] - exponent[v])
+            high, low = cut(x, grids)
+            if u >= delta.size and is_first(u, high, low, coarse, fine):
                 proxies[count] = u
                 count += 1
-            add(sums, powers, u, term, -exponent[v])
+            coarse[u] += high
+            fine[u] += low
     return proxies[:count].copy()
-
-
-@kernel
-def receive_terms(met, terms, term_powers, sums, powers):  # type: ignore[no-untyped-def]
-    """Add the terms that other slots pushed."""
-    for i in range(met.size):
-        add(sums, powers, met[i], terms[i], term_powers[i])

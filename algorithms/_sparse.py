@@ -14,6 +14,7 @@ from dgraph.shard import Shard
 __all__ = ["broadcast_some", "places_in"]
 
 Array = NDArray[Any]
+NONE = np.zeros(0, np.int32)
 
 
 async def broadcast_some(
@@ -44,13 +45,16 @@ async def broadcast_some(
     """
     columns: list[tuple[Array, ...] | None] = []
     for shared in shard.shared:
-        which, places = places_in(vertices, shared)
-        told = (places, *(value[which] for value in values))
-        columns.append(told if places.size else None)
-    found = [(vertices[:0], *(value[:0] for value in values))]
+        which, places = places_in(vertices, shared) if shared.size else (NONE, NONE)
+        told = (places, *(value[which] for value in values)) if places.size else None
+        columns.append(told)
+    found = []
     for source, some in enumerate(await ctx.alltoall(columns, vote, work)):
         if some is not None:
             found.append((some[0] + np.int32(shard.group_start[source]), *some[1:]))
+    if len(found) == 1:
+        return found[0]
+    found.append((vertices[:0], *(value[:0] for value in values)))
     return tuple(np.concatenate(column) for column in zip(*found, strict=True))
 
 

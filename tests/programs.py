@@ -8,7 +8,7 @@ import numpy as np
 
 import dgraph as dg
 from dgraph.algorithms._supersteps import vertex_program_slot
-from dgraph.algorithms.betweenness_centrality import betweenness_slot
+from dgraph.algorithms.betweenness_centrality import Sample, betweenness_slot
 from dgraph.algorithms.bfs import bfs_slot
 from dgraph.algorithms.cdlp import cdlp_slot
 from dgraph.algorithms.connected_components import connected_components_slot
@@ -56,7 +56,10 @@ def programs(graph: PlainGraph) -> dict[str, tuple[Any, ...]]:
         "program": (vertex_program_slot, Heaviest(), 3),
         "degrees": (degrees_slot,),
         "betweenness": (betweenness_slot, None, True, False, False),
+        "betweenness, a sample": (betweenness_slot, Sample(len(few), 7), True, False, True),
     }
+    if graph.weight is None or (graph.weight > 0).all():
+        found["betweenness, weights"] = (betweenness_slot, few, False, True, True)
     if graph.directed:
         found["strong"] = (strong_components_slot,)
     else:

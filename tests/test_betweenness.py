@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ import dgraph as dg
 import dgraph.algorithms._path_counts as path_counts
 import dgraph.algorithms.betweenness_centrality as module
 from dgraph.algorithms._brandes import survey
+from dgraph.algorithms._terms import cut, grids_for
 from dgraph.algorithms.betweenness_centrality import Sample, betweenness_slot, scales
 from dgraph.errors import EdgeValueError, OptionError, VertexNotFoundError
 from tests.harness import Steps, frame_of
@@ -106,16 +109,15 @@ def test_is_exact_for_any_spread_and_options(data: st.DataObject, drawn: Any) ->
     vertices = st.integers(0, graph.n - 1)
     sources = data.draw(st.lists(vertices, min_size=1, unique=True) | st.none())
     endpoints, normalized = data.draw(st.booleans()), data.draw(st.booleans())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BATCH", data.draw(st.sampled_from([0, 1500, 2**25])))
-        found = run(
-            graph,
-            sources,
-            spread.shards(graph),
-            normalized=normalized,
-            weighted=weighted,
-            endpoints=endpoints,
-        )
+    found = run_with_room(
+        data.draw(ROOMS),
+        graph,
+        sources,
+        spread.shards(graph),
+        normalized=normalized,
+        weighted=weighted,
+        endpoints=endpoints,
+    )
     chosen = list(range(graph.n)) if sources is None else sources
     sums = np.array([float(x) for x in oracle(graph, chosen, weighted, endpoints)])
     k = None if sources is None or len(sources) == graph.n else len(sources)
@@ -126,9 +128,32 @@ def test_is_exact_for_any_spread_and_options(data: st.DataObject, drawn: Any) ->
 
 
 @given(data=st.data(), graph=graphs(least=1))
-def test_any_two_spreads_agree(data: st.DataObject, graph: PlainGraph) -> None:
-    found = [run(graph, None, data.draw(spreads(graph)).shards(graph)) for _ in range(2)]
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+def test_any_two_spreads_give_the_same_bits(data: st.DataObject, graph: PlainGraph) -> None:
+    if graph.weight is not None:
+        graph = replace(graph, weight=graph.weight + 0.1)  # above 0
+    chosen = data.draw(st.sampled_from([None, Sample(max(graph.n // 2, 1), 3)]))
+    options = {name: data.draw(st.booleans()) for name in ("weighted", "endpoints")}
+    assert_same_bits(
+        run_with_room(data.draw(ROOMS), graph, chosen, spread.shards(graph), **options)
+        for spread in (data.draw(spreads(graph)) for _ in range(2))
+    )
+
+
+#: Bytes for a batch: of one source, of several, of all.
+ROOMS = st.sampled_from([0, 1500, 2**25])
+
+
+def run_with_room(room: int, *arguments: Any, **options: Any) -> Array:
+    """Return betweenness, with so many bytes for a batch of sources."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BATCH", room)
+        return run(*arguments, **options)
+
+
+def assert_same_bits(results: Iterable[Array]) -> None:
+    first, *others = results
+    for other in others:
+        np.testing.assert_array_equal(other.view(np.int64), first.view(np.int64))
 
 
 def as_networkx(graph: PlainGraph) -> Any:
@@ -209,10 +234,66 @@ def test_path_counts_beyond_floats(slots: int, weighted: bool) -> None:
 
 
 def test_large_counts_are_noticed_in_time() -> None:
-    sigma = np.array([path_counts.LARGE, 1.0])
-    offsets = np.zeros(3, np.int64)
-    assert survey(np.array([0], np.int32), 1, offsets, offsets, sigma)[2]
-    assert not survey(np.array([1], np.int32), 1, offsets, offsets, sigma)[2]
+    sigma = np.array([path_counts.LARGE, path_counts.EXACT, path_counts.EXACT - 1])
+    offsets = np.zeros(4, np.int64)
+    found = [survey(np.array([v], np.int32), 1, offsets, offsets, sigma)[2:] for v in range(3)]
+    assert found == [(1, 1), (1, 0), (0, 0)]
+
+
+def lattice(height: int, width: int, weights: Any = None) -> PlainGraph:
+    """Return a grid whose vertices are numbered at random."""
+    at = np.random.default_rng(4).permutation(height * width).reshape(height, width)
+    source = np.concatenate([at[1:].ravel(), at[:, 1:].ravel()])
+    target = np.concatenate([at[:-1].ravel(), at[:, :-1].ravel()])
+    return plain(source, target, None if weights is None else weights(source.size))
+
+
+def uneven(count: int) -> Array:
+    return np.random.default_rng(5).choice([0.1, 0.2, 0.3], count)
+
+
+@pytest.mark.parametrize(
+    ("graph", "weighted"),
+    [
+        (lattice(15, 15), False),
+        (lattice(15, 15, uneven), True),
+        (lattice(40, 40), False),  # up to 10**23 paths
+        (lattice(40, 40, np.ones), True),
+        (layered(150, 6, directed=True), False),  # up to 6**148
+        (layered(500, 6), False),  # up to 6**498
+    ],
+    ids=["small", "small, weights", "many", "many, weights", "more", "beyond floats"],
+)
+def test_any_spread_and_batch_gives_the_same_bits(graph: PlainGraph, weighted: bool) -> None:
+    rng = np.random.default_rng(6)
+    layouts = [(build(graph), 2**25), (build(graph, 2), 2**25)]
+    for slots, room in ((2, 0), (3, 2**20), (5, 2**17)):
+        layouts.append((build(graph, slots, rng.integers(0, slots, graph.n)), room))
+    assert_same_bits(
+        run_with_room(room, graph, Sample(7, 1), shards, weighted=weighted, endpoints=True)
+        for shards, room in layouts
+    )
+
+
+@given(
+    st.lists(st.floats(0, 1000), max_size=200),
+    st.integers(0, 2**32),
+    st.integers(1, 5),
+)
+def test_terms_add_up_alike_in_any_sequence(terms: list[float], seed: int, parts: int) -> None:
+    rng, grids = np.random.default_rng(seed), grids_for(2**18, 200)
+    assume(sum(terms) < 2**18)
+    pairs = np.array([cut(x, grids) for x in terms]).reshape(-1, 2)
+    sums = [0.0, 0.0]
+    for some in np.array_split(rng.permutation(pairs), parts):
+        part = [0.0, 0.0]
+        for pair in some.tolist():
+            part = [part[0] + pair[0], part[1] + pair[1]]
+        sums = [sums[0] + part[0], sums[1] + part[1]]
+    exact = [sum(map(Fraction, some), Fraction(0)) for some in pairs.T.tolist()]
+    assert [Fraction(some) for some in sums] == exact
+    lost = sum(exact, Fraction(0)) - sum(map(Fraction, terms), Fraction(0))
+    assert abs(lost) <= len(terms) * Fraction(2) ** -(51 - 19 + 52 - 8)  # a unit each
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])

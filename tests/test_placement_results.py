@@ -82,7 +82,4 @@ def test_every_placement_gives_the_same_bits(
     for layout in (shards, [shard for shard, _ in split]):
         for name, (program, *arguments) in programs(some).items():
             found = frame_of(program, layout, *arguments)
-            exact = name != "betweenness"  # may differ by 1e-12 between placements
-            pd.testing.assert_frame_equal(
-                found, want[name], check_exact=exact, rtol=1e-12, obj=name
-            )
+            pd.testing.assert_frame_equal(found, want[name], check_exact=True, obj=name)

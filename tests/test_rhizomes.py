@@ -182,8 +182,7 @@ def test_every_algorithm_gives_the_same_bits(case: Case, routing: str | None) ->
     for name, (program, *arguments) in programs(case.graph).items():
         expected = frame_of(program, whole, *arguments)
         found = frame_of(program, split, *arguments, network=network)
-        exact = name != "betweenness"  # may differ by 1e-12 between placements
-        pd.testing.assert_frame_equal(found, expected, check_exact=exact, rtol=1e-12, obj=name)
+        pd.testing.assert_frame_equal(found, expected, check_exact=True, obj=name)
 
 
 @settings(max_examples=25)

@@ -228,10 +228,7 @@ def test_results_do_not_depend_on_the_way(data: st.DataObject, network: Network)
     shards = build(graph, network.slots, np.array(owner))
     straight = table(name, graph, shards, None)
     found = table(name, graph, shards, network)
-    if name == "betweenness":
-        pd.testing.assert_frame_equal(found, straight, rtol=1e-12, atol=0)
-    else:
-        pd.testing.assert_frame_equal(found, straight)
+    pd.testing.assert_frame_equal(found, straight, check_exact=True)
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)

@@ -45,6 +45,7 @@ DTYPES = tuple(
         *("bool", "float32", "float64"),
         *("int8", "int16", "int32", "int64"),
         *("uint8", "uint16", "uint32", "uint64"),
+        "complex128",  # two sums that travel together
     )
 )
 #: The position of each dtype in DTYPES.
