@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import dgraph as dg
 from dgraph.build import drafting
-from dgraph.build.strategy import Strategy
 from dgraph.engine.pool import run
 from dgraph.placement import Hierarchy
 from dgraph.placement import auto as auto_module
@@ -51,7 +50,7 @@ class Look:
     seen: ClassVar[list[Any]] = []
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Draft:
         return Draft(self.enough)
 
     def on(self, topology: Topology) -> Look:

@@ -43,7 +43,7 @@ async def draw_up(
     filed: Filed,
     numbering: Numbering,
     rank: Array,
-    owner: NDArray[np.int32],
+    owner: NDArray[np.int32] | None,
     num_edges: int,
 ) -> Shard:
     """Return this slot's part of the draft.
@@ -54,11 +54,16 @@ async def draw_up(
         The edges of this slot; they stay.
     numbering : Numbering
     rank, owner : arrays
-        Of the vertices of this registrar's block; owners must ascend over all blocks.
+        Of the vertices of this registrar's block; owners must ascend over all blocks. None:
+        all vertices are slot 0's.
     num_edges : int
     """
-    counts = np.bincount(owner, minlength=ctx.slots)
-    masters = await ctx.allreduce(counts)
+    if owner is None:
+        counts, masters = np.zeros((2, ctx.slots), np.int64)
+        counts[0], masters[0] = rank.size, numbering.vertices
+    else:
+        counts = np.bincount(owner, minlength=ctx.slots)
+        masters = await ctx.allreduce(counts)
     seats = Seats.of(masters, masters, np.zeros((ctx.slots, 1), np.int64))
     begin, end = seats.bases[ctx.slot : ctx.slot + 2]
     vertices = numbering.vertices

@@ -171,7 +171,9 @@ async def _choose(
         phases.begin("placing")
         return await blind(strategy, vertices)
     phases.begin("draft")
-    base = await blind(strategy.base, None)
+    base = None  # if nobody has to be asked
+    if not strategy.base.is_alone(known.num_edges):
+        base = await blind(strategy.base, None)
     draft = await draw_up(ctx, known.filed, known.numbering, known.rank, base, known.num_edges)
     del base
     phases.begin("placing")

@@ -19,6 +19,7 @@ from dgraph.topology import Topology
 from dgraph.vertices.ids import Ids
 
 __all__ = [
+    "Base",
     "Chooser",
     "EdgeStrategy",
     "Given",
@@ -105,12 +106,20 @@ class Strategy(Protocol):
         ...
 
 
+class Base(Strategy, Protocol):
+    """A strategy that spreads the vertices while another one looks at their edges."""
+
+    def is_alone(self, edges: int) -> bool:
+        """Tell whether slot 0 gets all vertices of a graph with at most so many edges."""
+        ...
+
+
 @runtime_checkable
 class EdgeStrategy(Protocol):
     """A value that gives vertices their owner slots after it has seen their edges."""
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Base:
         """How the vertices are spread while it thinks: in runs of the order of ids."""
         ...
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.arguments import integer, number
-from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.placement.draft import Draft
@@ -53,7 +52,7 @@ class Adp:
         integer("turns", self.turns, 0)
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Draft:
         """Runs of ids: from these it begins."""
         return Draft()
 

@@ -131,7 +131,7 @@ class Auto:
             raise OptionError("runs must be a finite number, not inf")
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Draft:
         """As `Hierarchy` wants it."""
         return Draft()
 

@@ -51,11 +51,21 @@ def split(quotient: Quotient, topology: Topology, eps: float) -> NDArray[np.int3
 
 
 async def split_together(
-    ctx: Context, quotient: Quotient | None, topology: Topology, eps: float
+    ctx: Context,
+    quotient: Quotient | None,
+    topology: Topology,
+    eps: float,
+    *,
+    for_all: bool = True,
 ) -> NDArray[np.int32] | None:
     """Return the same on every slot, of a graph that slot 0 knows; None if it has none.
 
     Two slots, far from each other, try the first cut, and each goes on with a half.
+
+    Parameters
+    ----------
+    for_all : bool
+        Whether all are told, or slot 0 alone; the others then return nothing, but not None.
     """
     judges = [0, ctx.slots // 2]
     rows = await _hand_over(ctx, quotient, judges)
@@ -75,7 +85,8 @@ async def split_together(
         told = _half(
             rows, [some[0] for some in came if some is not None], halving, share, which
         )
-    parts = [some for some in await ctx.alltoall([told] * ctx.slots) if some is not None]
+    sent = [told if for_all or to == 0 else None for to in range(ctx.slots)]
+    parts = [some for some in await ctx.alltoall(sent) if some is not None]
     owner = np.empty(sum(len(some[0]) for some in parts), np.int32)
     for names, slots in parts:
         owner[names] = slots

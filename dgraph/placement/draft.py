@@ -42,6 +42,14 @@ class Draft:
 
     enough: int = ENOUGH
 
+    def is_alone(self, edges: int) -> bool:
+        """Tell whether slot 0 gets all vertices of a graph with at most so many edges.
+
+        >>> Draft(enough=14).is_alone(7), Draft(enough=14).is_alone(8)
+        (True, False)
+        """
+        return 2 * edges <= self.enough
+
     def measure(self, block: VertexBlock) -> NDArray[np.int64]:
         """Return the number of vertices and the sum of their degrees."""
         return Chunk().measure(block)

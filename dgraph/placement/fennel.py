@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.arguments import number
-from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.kernels import kernel
@@ -57,7 +56,7 @@ class Fennel:
         number("eps", self.eps, 0, 1)
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Draft:
         """Runs of ids: they cost nothing."""
         return Draft()
 

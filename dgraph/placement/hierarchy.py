@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.arguments import choice, integer, number, optional_integer
-from dgraph.build.strategy import Strategy
 from dgraph.engine.alone import Alone
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
@@ -137,7 +136,7 @@ class Hierarchy:
         number("eps", self.eps, 0, 1)
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Draft:
         """Runs of ids: they keep neighbours together where near ids are near vertices."""
         return Draft()
 
@@ -169,7 +168,7 @@ class Hierarchy:
         near = ctx
         if shard.bases[1] == shard.num_vertices:
             if ctx.slot:
-                told = await split_together(ctx, None, topology, self.eps)
+                told = await split_together(ctx, None, topology, self.eps, for_all=False)
                 if self.refine and told is not None:
                     await sharpen_together(ctx, None, topology, self.eps)
                 return np.zeros(0, narrow_dtype(ctx.slots))
@@ -185,7 +184,7 @@ class Hierarchy:
         volume = self._volume(shard.num_vertices, sizes.ends, ctx.slots)
         trees = await grow_trees(near, shard, links, volume, _most(shard.num_vertices))
         quotient = await _quotient(near, shard, links, sizes, trees)
-        told = await split_together(ctx, quotient, topology, self.eps)
+        told = await split_together(ctx, quotient, topology, self.eps, for_all=near is ctx)
         del quotient  # every step needs the room of those before it
         assert told is not None
         own = trees.tree[: shard.masters]

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.arguments import number
-from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.errors import OptionError
 from dgraph.placement.draft import Draft
@@ -55,7 +54,7 @@ class Metis:
             raise OptionError(f"eps must be a number between 0 and 1, not {self.eps}")
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Draft:
         """Runs of ids: they cost nothing."""
         return Draft()
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.arguments import integer, number
-from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.placement.draft import Draft
@@ -60,7 +59,7 @@ class TopoX:
         number("eps", self.eps, 0, 1)
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Draft:
         """Runs of ids: they cost nothing."""
         return Draft()
 

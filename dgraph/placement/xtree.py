@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.build.strategy import Strategy
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.placement.draft import Draft
@@ -39,7 +38,7 @@ class XTree:
     topology: Topology | None = None
 
     @property
-    def base(self) -> Strategy:
+    def base(self) -> Draft:
         """Runs of ids: they cost nothing."""
         return Draft()
 
