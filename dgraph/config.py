@@ -30,7 +30,7 @@ __all__ = ["BufferOptions", "Options", "check_keys"]
 
 BUFFERS = ("dynamic", "static")
 ROUTINGS = ("auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree")
-TRANSPORTS = ("auto", "mpi", "unix", "tcp", "comm")
+TRANSPORTS = ("auto", "mpi", "shm", "unix", "tcp", "comm")
 
 _DEFAULTS = Path(__file__).with_name("dgraph.yaml")
 _KNOWN: Mapping[str, Any] = next(dask.config.collect_yaml([str(_DEFAULTS)]))["dgraph"]
@@ -83,7 +83,7 @@ class Options:
     ----------
     routing : {"auto", "direct", "aml", "mst", "rail", "monitor", "multileader", "tree"}
         The way of a message between slots; see :mod:`dgraph.exchange.routing`.
-    transport : {"auto", "mpi", "unix", "tcp", "comm"}
+    transport : {"auto", "mpi", "shm", "unix", "tcp", "comm"}
         The carrier between processes: MPI between ranks of one job, Unix sockets between
         processes of one host, TCP sockets between hosts, Dask's comms between any. "auto" takes
         for each pair what is the fastest by a probe that `cost` names, if it works; else the

@@ -25,6 +25,7 @@ from dgraph.engine.spec import Member, RunSpec
 from dgraph.errors import RunAbortedError
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.meeting import SIZE, meet, watched_by
+from dgraph.exchange.transport.shm import SharedChannel
 from dgraph.kernels import kernel
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -213,6 +214,14 @@ async def comms(ctx: Context, chunks: Any) -> int:
     """Return how many other workers a worker reaches over Dask's comms, on every slot."""
     (seat,) = find_plugin().seats.values()
     return int((await ctx.allreduce([len(seat.inboxes)], op="max"))[0])
+
+
+async def shares(ctx: Context, chunks: Any) -> int:
+    """Return with how many other workers a worker shares memory, on every slot."""
+    (seat,) = find_plugin().seats.values()
+    channels = seat.links._channels if seat.links is not None else []
+    mine = sum(isinstance(channel, SharedChannel) for channel in channels)
+    return int((await ctx.allreduce([mine], op="max"))[0])
 
 
 async def bare(ctx: Context, held: Any) -> SimpleNamespace:

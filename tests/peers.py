@@ -13,7 +13,9 @@ from dgraph.engine.context import Context
 from dgraph.engine.network import Network
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.routing.ground import Ground
+from dgraph.exchange.transport import shm
 from dgraph.exchange.transport.links import PeerLinks, Waker
+from dgraph.exchange.transport.shm import SharedChannel
 from dgraph.exchange.transport.unix import SocketChannel
 from dgraph.topology import CostModel
 
@@ -27,6 +29,11 @@ def quiet(superstep: int, waited: Collection[int] | None) -> None:
 def connect(me: int, end: socket.socket, peer: int) -> SocketChannel:
     """Return the channel of a process to another."""
     return SocketChannel(end, peer, RUN, f"member {peer}")
+
+
+def share(me: int, end: socket.socket, peer: int) -> SharedChannel:
+    """Return one with memory beside the socket."""
+    return SharedChannel(end, peer, RUN, f"member {peer}", shm.LEAST)
 
 
 @contextlib.contextmanager

@@ -275,7 +275,9 @@ def test_two_workers_with_small_buffers_give_the_same_bits() -> None:
     with cluster(2) as client, client.as_current():
         g = dg.from_edges(edges)
         wanted = dg.pagerank(g, max_iter=3, tol=None).compute()
-        for transport, mode in itertools.product(("unix", "comm"), ("static", "dynamic")):
+        for transport, mode in itertools.product(
+            ("shm", "unix", "comm"), ("static", "dynamic")
+        ):
             with dask.config.set(
                 {"dgraph.transport": transport, "dgraph.buffers": small | {"mode": mode}}
             ):

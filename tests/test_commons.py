@@ -103,7 +103,7 @@ def test_slots_of_two_processes_meet_again_and_again(
 def test_frames_are_exchanged_where_somebody_said_so(
     client: Client, kept: Any, tmp_path: Path
 ) -> None:
-    for transport in ("unix", "comm", "tcp"):
+    for transport in ("shm", "unix", "comm", "tcp"):
         with dask.config.set({"dgraph.transport": transport}):
             assert meets(client, tmp_path / transport) == (0, 0)
 

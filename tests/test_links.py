@@ -32,7 +32,7 @@ from dgraph.exchange.transport.links import (
 )
 from dgraph.exchange.transport.meeting import Meeting, can_reach, private_folder
 from dgraph.exchange.transport.unix import READ_AHEAD, SocketChannel
-from tests.peers import RUN, joined, quiet, together
+from tests.peers import RUN, connect, joined, quiet, share, together
 
 NO_VOTE = np.zeros(0, np.int64)
 
@@ -54,8 +54,16 @@ def random_column(rng: np.random.Generator, length: int) -> np.ndarray[Any, Any]
 
 
 @settings(max_examples=20)
-@given(st.integers(0, 2**32), st.integers(2, 4), st.integers(1, 6), st.booleans())
-def test_every_frame_arrives_once(seed: int, size: int, steps: int, eager: bool) -> None:
+@given(
+    st.integers(0, 2**32),
+    st.integers(2, 4),
+    st.integers(1, 6),
+    st.booleans(),
+    st.sampled_from([connect, share]),
+)
+def test_every_frame_arrives_once(
+    seed: int, size: int, steps: int, eager: bool, connect: Any
+) -> None:
     rng = np.random.default_rng(seed)
     lengths = [0, 1, 3, 1000, READ_AHEAD // 8, READ_AHEAD + 1]
     sent = [
@@ -81,7 +89,7 @@ def test_every_frame_arrives_once(seed: int, size: int, steps: int, eager: bool)
             assert all(column.flags.aligned for frame in came for column in frame.columns)
             assert vote.tolist() == [size - 1, 1]
 
-    with joined(range(size), eager=eager) as links:
+    with joined(range(size), connect=connect, eager=eager) as links:
         together(*(lambda me=me: member(me) for me in range(size)))
 
 

@@ -218,6 +218,7 @@ def test_shared_memory_of_a_whole_host_is_no_level_of_its_own() -> None:
     [
         ("auto", 2, "hh", "mpi"),
         ("auto", 1, "hh", "unix"),
+        ("shm", 2, "hh", "shm"),
         ("auto", 1, "hg", "mpi"),
         ("mpi", 1, "hh", "mpi"),
         ("unix", 2, "hh", "unix"),

@@ -149,8 +149,8 @@ def test_the_best_transport_of_each_level(
     st.booleans(),
     st.tuples(st.booleans(), st.booleans()),
     st.tuples(*[st.sampled_from([None, "w", "v"])] * 2),
-    st.sampled_from(["auto", "mpi", "unix", "tcp", "comm"]),
-    st.sampled_from(["", "mpi", "unix", "tcp", "comm", "reference"]),
+    st.sampled_from(["auto", "mpi", "shm", "unix", "tcp", "comm"]),
+    st.sampled_from(["", "mpi", "shm", "unix", "tcp", "comm", "reference"]),
     st.booleans(),
 )
 def test_auto_takes_the_best_that_works(
@@ -171,6 +171,7 @@ def test_auto_takes_the_best_that_works(
     full = {"h"} if crowded else set()
     works = {
         "mpi": worlds[0] is not None and worlds[0] == worlds[1] and not (near and crowded),
+        "shm": near,
         "unix": near,
         "tcp": all(tcp),
         "comm": True,

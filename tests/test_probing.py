@@ -11,6 +11,7 @@ import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import dask
 import numpy as np
@@ -21,8 +22,11 @@ import dgraph as dg
 from dgraph.cli import main
 from dgraph.engine import doors
 from dgraph.engine.launch import read_options
+from dgraph.engine.socket_door import answer_socket, by_socket
 from dgraph.errors import DgraphError
+from dgraph.exchange.shelf import ShelfEnd
 from dgraph.exchange.transport.meeting import listen
+from dgraph.exchange.transport.shm import LONG
 from dgraph.topology import CostModel, Probe, Topology
 from dgraph.topology.probed import SIZES, WIRE
 from tests import gangs
@@ -37,7 +41,7 @@ def with_slow_sockets(probe: Probe) -> Probe:
     """Return a probe in which comms are faster than Unix sockets."""
     slow = [
         replace(link, seconds=tuple(1.0 + time for time in link.seconds))
-        if link.transport == "unix"
+        if link.transport in ("shm", "unix")
         else link
         for link in probe.links
     ]
@@ -55,7 +59,9 @@ def test_a_probe_of_two_processes(probes: Path, tmp_path: Path) -> None:
             dg.from_edges(edges, client=client)
         found = dg.topology.probe(client, seconds=0.02, sizes=SIZES[:7], out=out)
         levels = [(link.level, link.transport) for link in found.links]
-        assert levels == [(0, "reference"), (1, "unix"), (1, "comm")]
+        assert levels == [
+            (0, "reference"), (1, "shm"), (1, "unix"), (1, "comm")
+        ]  # fmt: skip
         for link in found.links:
             assert link.sizes[:2] == SIZES[:2]
             assert all(time > 0 for time in link.seconds)
@@ -103,7 +109,9 @@ def test_a_door_lets_in_who_shows_the_token(tmp_path: Path, token: bytes) -> Non
     path = tmp_path / "door"
     listener = listen(path)
     listener.settimeout(doors.PATIENCE)
-    guard = threading.Thread(target=doors._receive, args=(listener, b"x" * doors.TOKEN, path))
+    guard = threading.Thread(
+        target=answer_socket, args=(listener, b"x" * doors.TOKEN, path, 60)
+    )
     guard.start()
     data = memoryview(bytes(1 << 21))
     with doors._by_socket(os.fspath(path), token, data) as trip:
@@ -251,9 +259,42 @@ def test_a_probe_finds_what_an_emulated_network_was_set_to(
     assert np.argmax(found.costs(3)[0]) == 3
 
 
+@pytest.mark.parametrize("can_open", [True, False])
+def test_a_door_with_memory_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_open: bool
+) -> None:
+    taken: list[int] = []
+    take = ShelfEnd.take
+
+    def watched(self: ShelfEnd, place: int, size: int) -> Any:
+        taken.append(size)
+        return take(self, place, size)
+
+    def open_(offer: Any) -> ShelfEnd:
+        raise PermissionError
+
+    monkeypatch.setattr(ShelfEnd, "take", watched)
+    if not can_open:
+        monkeypatch.setattr(ShelfEnd, "open", open_)
+    path, data, sizes = (
+        tmp_path / "door",
+        memoryview(bytes(1 << 20)),
+        [1, LONG, 1 << 20, LONG, 7],
+    )
+    listener = listen(path)
+    listener.settimeout(doors.PATIENCE)
+    guard = threading.Thread(target=answer_socket, args=(listener, b"x" * 32, path, 60))
+    guard.start()
+    with by_socket(os.fspath(path), b"x" * 32, data, 60, with_memory=True) as trip:
+        assert all(trip(size) > 0 for size in sizes)
+    guard.join(60)
+    assert not guard.is_alive()
+    assert taken == ([size for size in sizes if size >= LONG] if can_open else [])
+
+
 def test_nothing_is_left_of_a_door_to_which_nobody_came(tmp_path: Path) -> None:
     path = tmp_path / "door"
     with closing(listen(path)) as listener:
         listener.settimeout(0.01)
-        doors._receive(listener, b"", path)
+        answer_socket(listener, b"", path, 60)
     assert not path.exists()

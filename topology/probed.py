@@ -38,7 +38,7 @@ WIRE = "wire"
 
 #: Seconds that a slot spends on a frame at most, by transport: measured on one machine. Over
 #: comms the event loop takes 0.09 ms to write a message and 0.07 to 0.11 to read one.
-SPENT = {"unix": 1e-5, "tcp": 3e-5, "comm": 2e-4}
+SPENT = {"shm": 1e-5, "unix": 1e-5, "tcp": 3e-5, "comm": 2e-4}
 
 _KIND = "dgraph-probe"
 _SMALL = 1 << 10  # up to this size, bytes cost nothing beside the message
@@ -53,7 +53,7 @@ class Link:
     ----------
     level : int
     transport : str
-        "reference", "unix", "tcp", "comm", "mpi" or "wire".
+        "reference", "shm", "unix", "tcp", "comm", "mpi" or "wire".
     pair : (int, int)
         The slots.
     sizes : tuple of int

@@ -205,7 +205,7 @@ def on_this_host(turns: int) -> list[dict[str, Any]]:
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        carriers = ["auto", "unix", "tcp", "comm"]
+        carriers = ["auto", "shm", "unix", "tcp", "comm"]
         return carry(client, "one host", carriers, OFTEN * turns, ON_HOST)
 
 

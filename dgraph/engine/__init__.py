@@ -35,5 +35,6 @@ A superstep over gateways, see :mod:`dgraph.exchange.routing`::
 Measuring links::
 
     probe       on the client: latency and rate by level and transport
-    doors       on two workers: one opens a door, the other sends through it (mpi_door)
+    doors       on two workers: one opens a door, the other sends through it (mpi_door,
+                socket_door)
 """

@@ -18,7 +18,7 @@ __all__ = ["find_cap", "make_plans"]
 SHARE = 0.05
 
 #: The level whose measured costs are those of a carrier.
-_MEASURED = {"mpi": 1, "unix": 1, "tcp": 2, "comm": 2}
+_MEASURED = {"mpi": 1, "shm": 1, "unix": 1, "tcp": 2, "comm": 2}
 
 
 def find_cap(options: BufferOptions, memory_limit: int | None) -> int:
@@ -49,7 +49,7 @@ def make_plans(
     ----------
     spec : RunSpec
     me : int
-    carriers : mapping of int to {"mpi", "unix", "tcp", "comm"}
+    carriers : mapping of int to {"mpi", "shm", "unix", "tcp", "comm"}
         The other members, and what leads to them.
     cap : int
     """

@@ -149,7 +149,7 @@ class Context:
         delivery: Delivery = await Request(frames, ballot, op, work, self.stage, inner=inner)
         self.vote = delivery.vote
         self._turn ^= 1
-        return delivery.frames
+        return delivery.take()
 
     def direct(self) -> Direct:
         """Return what makes frames that go straight; not to keep, for it keeps this context."""

@@ -1,15 +1,15 @@
 """What a probe does on two workers: one opens a door, the other sends messages through it.
 
-"reference" hands arrays from thread to thread of one process, "unix" is a Unix socket, "tcp" a
-plain TCP socket between hosts, "comm" Dask's own connection, "mpi" MPI between ranks of one
-job, and "wire" that TCP socket at its best: the network without us.
+"reference" hands arrays from thread to thread of one process, "unix" is a Unix socket, "shm"
+that socket with memory beside it, "tcp" a plain TCP socket between hosts, "comm" Dask's own
+connection, "mpi" MPI between ranks of one job, and "wire" that TCP socket at its best: the
+network without us.
 A door lets in one visitor, who must show a token, and closes when that leaves or nobody comes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import os
 import queue
 import secrets
@@ -17,8 +17,7 @@ import socket
 import statistics
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any
 
@@ -28,6 +27,7 @@ from distributed.core import send_recv
 from distributed.protocol.serialize import Serialized
 
 from dgraph.engine.mpi_door import answer_mpi, by_mpi
+from dgraph.engine.socket_door import answer_socket, by_socket
 from dgraph.exchange.transport.meeting import private_folder
 from dgraph.topology.probed import WIRE
 
@@ -36,6 +36,7 @@ __all__ = [
     "MPI",
     "PATIENCE",
     "REFERENCE",
+    "SHM",
     "TCP",
     "TOKEN",
     "UNIX",
@@ -59,10 +60,9 @@ OPENING = 0.4
 #: Bytes of a token.
 TOKEN = 32
 
-REFERENCE, UNIX, TCP, COMM, MPI = "reference", "unix", "tcp", "comm", "mpi"
+REFERENCE, SHM, UNIX, TCP, COMM, MPI = "reference", "shm", "unix", "tcp", "comm", "mpi"
 
 _HANDLER = "dgraph_probe"
-_BLOCK = 1 << 20
 
 Trip = Callable[[int], float]  # bytes -> seconds until they are there and that is known here
 Door = tuple[str, Any, bytes]  # transport, address, token
@@ -167,7 +167,7 @@ def open_door(transport: str, token: bytes, visitor: int | None = None) -> Door:
     if transport == COMM:
         worker.handlers.setdefault(_HANDLER, _answer_comm)
         return transport, worker.address, token
-    if transport == UNIX:
+    if transport in (UNIX, SHM):
         path = private_folder() / f"probe-{secrets.token_hex(8)}"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(os.fspath(path))
@@ -178,7 +178,7 @@ def open_door(transport: str, token: bytes, visitor: int | None = None) -> Door:
         path = None
     listener.listen(1)
     listener.settimeout(PATIENCE)
-    _in_background(_receive, listener, token, path)
+    _in_background(answer_socket, listener, token, path, PATIENCE)
     return transport, address, token
 
 
@@ -192,39 +192,6 @@ def _host_of(worker: Worker) -> str:
 
 def _family(worker: Worker) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in _host_of(worker) else socket.AF_INET
-
-
-def _receive(listener: socket.socket, token: bytes, path: Path | None) -> None:
-    """Let one visitor in and answer each of its messages with a byte, until it leaves."""
-    block = bytearray(_BLOCK)
-    with closing(listener), suppress(OSError):
-        visitor, _ = listener.accept()
-        if path is not None:
-            path.unlink(missing_ok=True)
-        with visitor:
-            _set_up(visitor)
-            said = _read(visitor, TOKEN, bytearray(TOKEN))
-            if said is None or not hmac.compare_digest(bytes(said), token):
-                return
-            while head := _read(visitor, 8, bytearray(8)):
-                left = int.from_bytes(head, "little")
-                while left and (count := visitor.recv_into(block, min(left, _BLOCK))):
-                    left -= count
-                visitor.sendall(b"!")
-    if path is not None:
-        path.unlink(missing_ok=True)
-
-
-def _read(sock: socket.socket, size: int, into: bytearray) -> bytearray | None:
-    """Read so many bytes; None at the end."""
-    got = 0
-    view = memoryview(into)
-    while got < size:
-        count = sock.recv_into(view[got:], size - got)
-        if not count:
-            return None
-        got += count
-    return into
 
 
 async def _answer_comm(comm: Comm) -> Any:
@@ -245,7 +212,7 @@ def walk(door: Door, sizes: Sequence[int], seconds: float) -> Times:
     """Measure what goes through a door; a task."""
     transport, address, token = door
     data = memoryview(bytes(max(sizes)))
-    through: Any = {COMM: _by_comm, MPI: _by_mpi}.get(transport, _by_socket)
+    through: Any = {COMM: _by_comm, MPI: _by_mpi, SHM: _by_memory}.get(transport, _by_socket)
     with through(address, token, data) as trip:
         if transport == WIRE:
             return _clock(trip, sizes, seconds, min, PINGS, seconds * OPENING)
@@ -293,30 +260,11 @@ def _by_mpi(address: int, token: bytes, data: memoryview) -> Iterator[Trip]:
 
 @contextmanager
 def _by_socket(address: Any, token: bytes, data: memoryview) -> Iterator[Trip]:
-    if isinstance(address, str):
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.connect(address)
-    else:
-        sock = socket.create_connection(tuple(address), timeout=PATIENCE)
-
-    def trip(size: int) -> float:
-        began = perf_counter()
-        if size < _BLOCK:
-            sock.sendall(size.to_bytes(8, "little") + data[:size])
-        else:
-            sock.sendall(size.to_bytes(8, "little"))
-            sock.sendall(data[:size])
-        if not sock.recv(1):
-            raise ConnectionResetError("the other end of the probe has closed the connection")
-        return perf_counter() - began
-
-    with sock:
-        _set_up(sock)
-        sock.sendall(token)
+    with by_socket(address, token, data, PATIENCE, with_memory=False) as trip:
         yield trip
 
 
-def _set_up(sock: socket.socket) -> None:
-    sock.settimeout(PATIENCE)
-    if sock.family != socket.AF_UNIX:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+@contextmanager
+def _by_memory(address: Any, token: bytes, data: memoryview) -> Iterator[Trip]:
+    with by_socket(address, token, data, PATIENCE, with_memory=True) as trip:
+        yield trip

@@ -46,7 +46,7 @@ class Peers:
     names : mapping of int to str
         What errors call each.
     carriers : mapping of int to str
-        The transport that leads to each: "unix", "tcp", "comm" or "mpi".
+        The transport that leads to each: "shm", "unix", "tcp", "comm" or "mpi".
     """
 
     names: Mapping[int, str]
@@ -119,11 +119,12 @@ class Joining:
     def _meet(self) -> list[AnyMeeting]:
         """Begin to look for the members that are reached by sockets, and by MPI."""
         peers, me, number = self._peers, self._me, self._number
-        near, ranks, far = peers.over("unix"), peers.over("mpi"), peers.over("tcp")
+        sharing, ranks, far = peers.over("shm"), peers.over("mpi"), peers.over("tcp")
+        near = peers.over("unix") | sharing
         meetings: list[AnyMeeting] = []
         if near:
             folder = self._plugin.folder
-            meetings.append(Meeting(folder, number, self._spec.token, me, near))
+            meetings.append(Meeting(folder, number, self._spec.token, me, near, sharing))
         if ranks:
             assert self._plugin.world is not None
             numbers = {other: _rank(self._spec, other) for other in ranks}

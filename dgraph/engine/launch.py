@@ -168,9 +168,9 @@ async def launch(client: Client, spec: RunSpec) -> RunResult:
 
 def _check_transport(spec: RunSpec) -> None:
     hosts = {member.host for member in spec.members}
-    if spec.options.transport == "unix" and len(hosts) > 1:
+    if (wanted := spec.options.transport) in ("shm", "unix") and len(hosts) > 1:
         raise OptionError(
-            "dgraph.transport is 'unix', but the workers are on different hosts "
+            f"dgraph.transport is {wanted!r}, but the workers are on different hosts "
             "or cannot reach each other's sockets: use 'auto' or 'comm'"
         )
     if spec.options.transport == "tcp" and not all(member.tcp for member in spec.members):
@@ -289,6 +289,7 @@ async def _hold(
         await wait(partitions)
         scheduler: Any = client.scheduler
         keys = [some.key for some in partitions if some.status == "finished"]
-        with contextlib.suppress(OSError, KeyError):  # the cluster is closed, or they are gone
-            await scheduler.set_restrictions(worker=dict.fromkeys(keys))
+        if client.status == "running":  # else they are gone, of which the scheduler would log
+            with contextlib.suppress(OSError, KeyError):
+                await scheduler.set_restrictions(worker=dict.fromkeys(keys))
     del futures

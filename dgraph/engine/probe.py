@@ -26,6 +26,7 @@ from dgraph.engine.doors import (
     MPI,
     PATIENCE,
     REFERENCE,
+    SHM,
     TCP,
     TOKEN,
     UNIX,
@@ -201,7 +202,7 @@ def _transports(here: Member, there: Member) -> list[str]:
     are_ranks = here.place and there.place and here.place.world == there.place.world
     by_mpi = [MPI] if are_ranks else []
     if here.host == there.host:
-        return [*by_mpi, UNIX, COMM]
+        return [*by_mpi, SHM, UNIX, COMM]
     if here.tcp and there.tcp:
         return [*by_mpi, TCP, COMM, WIRE]
     encrypted = all(them.address.startswith("tls://") for them in (here, there))

@@ -344,7 +344,7 @@ class Router:
         ballot = self.figures.add_to(ballot, kind, *sent)
         delivery: Delivery = await Request(frames, ballot, op, work, self.stage)
         self._end(delivery.vote, kind)
-        return delivery.frames
+        return delivery.take()
 
     def _sort(
         self, held: Sequence[Frame], stage: int, trip: Trip

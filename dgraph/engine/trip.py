@@ -70,7 +70,7 @@ class Trip:
         self._before = None
         delivery: Delivery = await request
         self.vote = delivery.vote
-        return delivery.frames
+        return delivery.take()
 
     def cut(
         self,

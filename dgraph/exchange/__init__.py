@@ -16,7 +16,7 @@ What a superstep is made of::
     frame       a fixed header and columns; encoding: which vertices these are about
     hub         steps the slots of a process, exchanges what they hand over (parties: with whom)
     meeting     where slots wait for each other that go through supersteps in compiled code
-    segment     memory that processes of one host have in common
+    segment     memory that processes of one host have in common; shelf: arrays that lie there
     cores, room where its threads run; memory that is used again
 
 and what comes in between on the way to other processes::

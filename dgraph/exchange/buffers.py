@@ -80,15 +80,7 @@ class Tally(NamedTuple):
 
 
 class Carrier(Protocol):
-    """What takes buffers to another process, without ever waiting.
-
-    Attributes
-    ----------
-    whole : int
-        So many pieces at the begin of a bundle must stay as they are.
-    held : int
-        Bytes that were shipped, and have not gone.
-    """
+    """What takes buffers to another process, without ever waiting."""
 
     @property
     def whole(self) -> int:
@@ -246,7 +238,7 @@ class Outbox:
                 return False
             left = self.carrier.offer(left)
             if not left:
-                return True
+                return self.carrier.flush()
         pieces = self.carrier.pieces(left)
         self._waiting.extend(pieces)
         self._uncut = min(len(pieces), self.carrier.whole)

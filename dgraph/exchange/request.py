@@ -32,6 +32,12 @@ class Delivery(NamedTuple):
     frames: list[Frame]
     vote: Votes
 
+    def take(self) -> list[Frame]:
+        """Return the frames, to which the hub refers no more: their memory serves again."""
+        frames = self.frames.copy()
+        self.frames.clear()
+        return frames
+
 
 class Inner(NamedTuple):
     """Supersteps that slots have done among themselves before one hands over its request.

@@ -114,7 +114,12 @@ class Segment:
     def offer(self) -> NDArray[np.int64]:
         """What others open it by, until the door is closed."""
         token = int(self._token[0])
-        return np.array([os.getpid(), self._file, len(self._block), token], np.int64)
+        return np.array([os.getpid(), self._file, self.size, token], np.int64)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the segment, with its token."""
+        return len(self._block)
 
     @property
     def _token(self) -> NDArray[np.int64]:

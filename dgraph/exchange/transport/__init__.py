@@ -5,7 +5,7 @@
     links    the way to all other processes of a run: one bundle each way per superstep
     poll     which links have something to do
     bundle   what travels: votes, the heads of the frames, their columns
-    unix     Unix sockets, between processes of one host
+    unix     Unix sockets, between processes of one host; shm: with memory beside them
     comm     Dask's comms (tcp, tls, ...), between hosts
     mpi      MPI, between ranks of one job
     world    that job: how its ranks meet for a run

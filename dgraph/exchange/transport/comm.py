@@ -3,8 +3,7 @@
 A pair of members has two comms, one for each direction. The event loop of the worker writes
 and reads them; the thread that exchanges puts bundles into a queue and takes them from an
 inbox. Bundles pass as plain buffers, which Dask neither serialises nor unpickles; a long one
-in several messages. Of what comes before it is wanted only so much is read: the other end then
-has to wait.
+in several messages. Of what comes early only so much is read: the other end then has to wait.
 """
 
 from __future__ import annotations

@@ -15,9 +15,10 @@ import stat
 import struct
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from dgraph.exchange.transport.shm import SharedChannel
 from dgraph.exchange.transport.unix import SocketChannel
 
 __all__ = ["Meeting", "can_reach", "listen", "private_folder", "sweep"]
@@ -49,16 +50,25 @@ class Meeting:
     me : int
     names : mapping of int to str
         The members to meet, and what errors call them.
+    sharing : collection of int
+        Those of them with which memory is shared.
     """
 
     def __init__(
-        self, folder: Path, run: int, token: bytes, me: int, names: Mapping[int, str]
+        self,
+        folder: Path,
+        run: int,
+        token: bytes,
+        me: int,
+        names: Mapping[int, str],
+        sharing: Collection[int] = (),
     ) -> None:
         self._folder = folder
         self._run = run
         self._token = token
         self._me = me
         self._names = names
+        self._sharing = sharing
         self._guests: list[tuple[socket.socket, bytearray]] = []
         self._listener: socket.socket | None = None
         self.channels: dict[int, SocketChannel] = {}
@@ -90,7 +100,12 @@ class Meeting:
         return self._folder / f"{self._run % (1 << 64):016x}-{member}"
 
     def _add(self, sock: socket.socket, member: int) -> None:
-        self.channels[member] = SocketChannel(sock, member, self._run, self._names[member])
+        known = sock, member, self._run, self._names[member]
+        if member in self._sharing:
+            room = SharedChannel.room_for(len(self._sharing))
+            self.channels[member] = SharedChannel(*known, room)
+        else:
+            self.channels[member] = SocketChannel(*known)
 
     def _call(self, member: int) -> None:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

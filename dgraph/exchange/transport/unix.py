@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -75,6 +75,7 @@ class SocketChannel:
         self._ahead = memoryview(bytearray(READ_AHEAD))
         self._begin = self._end = 0  # what of `_ahead` was received and not yet read
         self._into: memoryview | None = None  # where to receive, if not in `_ahead`
+        self._columns = 0  # of the bundle so far, those that are not empty
         self._reader = self._read(run)
 
     def send(self, buffers: Sequence[memoryview]) -> bool:
@@ -153,7 +154,7 @@ class SocketChannel:
                 self._begin = self._end = 0
             target = self._ahead[self._end :]
         try:
-            received = self._socket.recv_into(target)
+            received = self._receive_into(target)
         except BlockingIOError:
             return False
         except OSError as error:
@@ -167,30 +168,39 @@ class SocketChannel:
             self._into = target[received:]
         return True
 
+    def _receive_into(self, target: memoryview) -> int:
+        """Receive some bytes of the stream; return how many, 0 at its end."""
+        return self._socket.recv_into(target)
+
     def _read(self, run: int) -> Iterator[Bundle | None]:
         """Yield one bundle after the other, and None whenever more bytes must come first."""
         while True:
-            if self._end - self._begin < PREFIX_SIZE:
-                yield from self._read_ahead(PREFIX_SIZE)
-            prefix = read_prefix(self._ahead, self._begin)
-            self._begin += PREFIX_SIZE
-            if prefix.head <= READ_AHEAD // 2:
-                if self._end - self._begin < prefix.head:
-                    yield from self._read_ahead(prefix.head)
-                head = self._ahead[self._begin : self._begin + prefix.head]
-                self._begin += prefix.head
-            else:
-                head = memoryview(bytearray(prefix.head))
-                yield from self._read_into(head)
-            unread: list[memoryview] = []
-            bundle = read_bundle(prefix, head, run, partial(self._column, unread))
-            for target in unread:
-                yield from self._read_into(target)
-            yield bundle
+            yield (yield from self._read_one(run))  # which nothing here refers to any more
+
+    def _read_one(self, run: int) -> Generator[None, None, Bundle]:
+        if self._end - self._begin < PREFIX_SIZE:
+            yield from self._read_ahead(PREFIX_SIZE)
+        prefix = read_prefix(self._ahead, self._begin)
+        self._begin += PREFIX_SIZE
+        if prefix.head <= READ_AHEAD // 2:
+            if self._end - self._begin < prefix.head:
+                yield from self._read_ahead(prefix.head)
+            head = self._ahead[self._begin : self._begin + prefix.head]
+            self._begin += prefix.head
+        else:
+            head = memoryview(bytearray(prefix.head))
+            yield from self._read_into(head)
+        unread: list[memoryview] = []
+        self._columns = 0
+        bundle = read_bundle(prefix, head, run, partial(self._column, unread))
+        for target in unread:
+            yield from self._read_into(target)
+        return bundle
 
     def _column(self, unread: list[memoryview], length: int, dtype: np.dtype[Any]) -> Array:
         """Return a column that was read ahead; else a new array, to be filled as `unread`."""
         size = length * dtype.itemsize
+        self._columns += length > 0
         if length and not unread and size <= self._end - self._begin:
             column = np.frombuffer(self._ahead, dtype, length, self._begin).copy()
             self._begin += size
