@@ -78,6 +78,7 @@ rhizome_allocation, rhizome_cutoff, slots, virtual_slots, client
     Edges are read once. Vertices, parallel edges and proxies are counted in a sample and come
     out within some percent, for placements that scatter neighbours, such as "degree" and
     "hash"; others need less. While the graph is built, up to three times as much is in use.
+    A worker process takes 250 MB before it holds anything.
 
     Algorithms keep some of what they work out, see `Graph.memory_usage`. Most need whole rows;
     if heavy rows are split, the first that does puts the graph together beside the split one,

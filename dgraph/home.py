@@ -28,6 +28,7 @@ from dgraph.engine.launch import (
     take_partitions,
 )
 from dgraph.engine.network import find_network, weigh_slot
+from dgraph.engine.pauses import Pauses
 from dgraph.engine.records import RunRecord
 from dgraph.engine.spec import Member, RunSpec, SlotProgram
 from dgraph.errors import GraphLostError
@@ -239,12 +240,16 @@ async def while_all_there(home: Home, waiting: Awaitable[T]) -> T:
     ------
     GraphLostError
         If one of them has left, whatever else was raised because of that.
+    RunError
+        If one is paused, for its memory, and stays so.
     """
+    pauses = Pauses()
     task = asyncio.ensure_future(waiting)
     error: BaseException | None = None
     try:
         while not (await asyncio.wait({task}, timeout=LOOK))[0]:
             await _check_workers(home)
+            await pauses.check(home.client.scheduler, home.addresses)
             await tell_of_compilation(home.client, home.addresses[0])
         error = None if task.cancelled() else task.exception()
         if error is not None:

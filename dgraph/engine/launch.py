@@ -287,6 +287,8 @@ async def _hold(
     """
     with contextlib.suppress(CancelledError):
         await wait(partitions)
+        if client.status != "running":  # the scheduler would log that it does not know them
+            return
         scheduler: Any = client.scheduler
         keys = [some.key for some in partitions if some.status == "finished"]
         if client.status == "running":  # else they are gone, of which the scheduler would log

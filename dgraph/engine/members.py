@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from distributed import Client
 
 from dgraph.config import Options
+from dgraph.engine.pauses import Pauses
 from dgraph.engine.plugin import Plugin
 from dgraph.engine.returning import RESTART, describe_late, late_workers
 from dgraph.engine.spec import Member
@@ -67,7 +68,7 @@ async def find_members(
     JoinTimeoutError
         If there is no worker, or one does not answer.
     RunError
-        If one cannot import dgraph.
+        If one cannot import dgraph, or all are paused for their memory and stay so.
 
     Warns
     -----
@@ -99,6 +100,7 @@ async def _identities(
     began = monotonic()
     strange: dict[str, float] = {}
     said = False
+    pauses = Pauses()
     while True:
         found = await scheduler.broadcast(msg={"op": "dgraph_identity"}, on_error="ignore")
         now = monotonic()
@@ -129,6 +131,8 @@ async def _identities(
                 late = []
             if not late:
                 return await _confirm_hosts(scheduler, ready)
+        if not ready:
+            await pauses.check(scheduler, found)
         await asyncio.sleep(PAUSE)
 
 

@@ -132,6 +132,7 @@ class Plugin(WorkerPlugin):
             dgraph_progress=self.progress,
             dgraph_abort=self.abort,
             dgraph_busy=self.busy,
+            dgraph_stuck=self.stuck,
             dgraph_compiling=COMPILATIONS.answer,
             dgraph_take=self.take,
             dgraph_channel=self.channel,
@@ -258,6 +259,14 @@ class Plugin(WorkerPlugin):
             return []
         keys = [str(task.key) for task in state.executing]
         return [key for key in keys if not key.startswith(f"dgraph-{run}")]
+
+    def stuck(self) -> tuple[int, int] | None:
+        """Return the bytes that the worker takes and may take if it is paused and idle."""
+        state = self.worker.state
+        if self.worker.status != Status.paused or state.executing or state.long_running:
+            return None
+        limit = self.worker.memory_manager.memory_limit
+        return self.worker.monitor.get_process_memory(), limit or 0
 
     def abort(self, run: str, reason: str) -> bool:
         """End a run; say whether this worker took part in it."""

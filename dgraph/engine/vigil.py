@@ -15,6 +15,7 @@ from distributed.client import _wait as wait  # the public one wants a default c
 from dgraph.engine.compiling import tell_of_compilation
 from dgraph.engine.failure import judge, unpack_error
 from dgraph.engine.gang import Outcome
+from dgraph.engine.pauses import Pauses
 from dgraph.engine.spec import RunSpec
 from dgraph.errors import DgraphError, RunAbortedError
 from dgraph.events import Note, SuperstepDone, notify
@@ -63,8 +64,9 @@ class Vigil:
                 raise self._closed() from None
             self._abort("it was cancelled")
             raise
-        except Exception:
+        except Exception as error:
             if self._client.status == "running":
+                self._abort(str(error))
                 raise
         if self._errors or len(self._outcomes) < len(self._futures):
             raise await self._autopsy()
@@ -98,10 +100,14 @@ class Vigil:
 
     async def _look_after(self, over: asyncio.Event) -> None:
         """Look now and then, until the client is closed or a worker has left the cluster."""
+        pauses = Pauses()
+        addresses = [member.address for member in self._spec.members]
         looks = [self._report, self._tell_of_compilation, self._tell_of_busy_workers]
         while not await _comes(over, LOOK):
             if self._client.status != "running" or await self._look():
                 return
+            if not self._outcomes:
+                await pauses.check(self._client.scheduler, addresses)
             for look in looks if self._spec.options.progress is not False else []:
                 if not over.is_set():
                     await look(over)
