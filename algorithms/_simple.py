@@ -11,26 +11,35 @@ from numpy.typing import NDArray
 from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard
 
-__all__ = ["simple"]
+__all__ = ["parallels", "simple"]
 
 Array = NDArray[Any]
 
 
-def simple(shard: Shard) -> Shard:
-    """Return the shard without parallel edges: itself if it has none, else one made once."""
+def parallels(shard: Shard) -> bool:
+    """Return whether there are parallel edges on this slot."""
     if "parallels" not in shard.derived:
         found = any(
             has_parallels(rows.offsets, rows.targets) for rows in (shard.out, shard.into)
         )
         shard.derived["parallels"] = np.array(found)
-    if not shard.derived["parallels"]:
-        return shard
+    return bool(shard.derived["parallels"])
+
+
+def simple(shard: Shard) -> Shard:
+    """Return the shard without parallel edges, made once.
+
+    It is a shard of its own also where there are none: what slots agree on about a shard, they
+    agree on all at once, so all have to ask for this one if any slot has parallel edges.
+    """
     if "simple" not in shard.derived:
-        out = _without_parallels(shard.out)
-        into = _without_parallels(shard.into) if shard.directed else out
+        out, into = shard.out, shard.into
+        if parallels(shard):
+            out = _without_parallels(out)
+            into = _without_parallels(into) if shard.directed else out
         shard.derived["simple"] = replace(shard, out=out, into=into)
-    found_shard: Shard = shard.derived["simple"]
-    return found_shard
+    found: Shard = shard.derived["simple"]
+    return found
 
 
 def _without_parallels(rows: Adjacency) -> Adjacency:

@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 from dgraph.algorithms._brandes import Batch, bytes_per_source, dependencies
 from dgraph.algorithms._brandes_weighted import weighted_dependencies
 from dgraph.algorithms._delta import begin
-from dgraph.algorithms._simple import simple
+from dgraph.algorithms._simple import parallels, simple
 from dgraph.algorithms._terms import Grids, grids_for
 from dgraph.algorithms._weights import check_weights
 from dgraph.arguments import flag, integer, optional_integer
@@ -117,9 +117,10 @@ async def betweenness_slot(
     shard = await whole_rows(ctx, shard)
     ctx.stage = "sources"
     sources = await _locate(ctx, shard, chosen)
-    graph = simple(shard)
-    longest = np.diff(graph.out.offsets).max(initial=0)
-    grids = grids_for(shard.num_vertices, int((await ctx.allreduce([longest], "max"))[0]))
+    facts = np.diff(shard.out.offsets).max(initial=0), parallels(shard)
+    longest, several = (await ctx.allreduce(facts, "max")).tolist()
+    graph = simple(shard) if several else shard
+    grids = grids_for(shard.num_vertices, longest)
     betweenness = np.zeros(shard.masters)
     if weighted and shard.weighted:
         await check_weights(ctx, shard, positive=True)

@@ -75,6 +75,26 @@ def test_what_was_agreed_on_about_one_shard_says_nothing_of_another() -> None:
                     pd.testing.assert_frame_equal(found, same)
 
 
+def test_slots_with_and_without_parallel_edges_agree_at_the_same_time() -> None:
+    pairs = np.array([[0, 1], [0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [2, 5], [3, 0]])
+    frame = pd.DataFrame(pairs, columns=["source", "target"]).assign(weight=1.5)
+    tree = Topology.from_fanouts([2, 2])
+
+    def found(routing: str) -> list[pd.DataFrame]:
+        options: Any = {"topology": tree, "virtual_slots": 4, "weight": "weight"}
+        with (
+            dask.config.set({"dgraph.routing": routing, "dgraph.cost": COST}),
+            dg.from_edges(frame, duplicates="keep", placement="chunk", **options) as g,
+        ):
+            dg.sssp(g, 0).compute()  # what it agrees on is not asked for again
+            both = (dg.betweenness_centrality(g, weighted=some) for some in (True, False))
+            return [some.compute() for some in both]
+
+    with cluster(1, 2, processes=False) as client, client.as_current():
+        for some, same in zip(found("tree"), found("direct"), strict=True):
+            pd.testing.assert_frame_equal(some, same, check_exact=True)
+
+
 def run_virtually(routing: str, **config: Any) -> tuple[pd.DataFrame, Any]:
     """Search on 32 virtual slots in 4 domains; return the result and the record."""
     with (
