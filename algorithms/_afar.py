@@ -21,11 +21,21 @@ from dgraph.engine.agreement import Outlook
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.shard import Shard
+from dgraph.shard.bits import lowest
 from dgraph.vertices.ids import Ids, IntIds
 
-__all__ = ["MARKED", "Afar", "expected", "foresee", "mark_parents", "spares_supersteps"]
+__all__ = [
+    "MARKED",
+    "Afar",
+    "edges_of",
+    "expected",
+    "foresee",
+    "mark_parents",
+    "spares_supersteps",
+]
 
-#: Of so many vertices that others have found, the parents are looked for.
+#: Of so many vertices that others have found, the parents are looked for; of so many that were
+#: found here it is looked at how many edges they have.
 MARKED = 4096
 
 _ONE = np.uint64(1)
@@ -88,16 +98,36 @@ class Afar(NamedTuple):
 
         Examples
         --------
-        >>> outlook = Outlook(np.array([0b101], np.uint64), (), ())
-        >>> afar = Afar(1, 9, outlook, False, 100)
+        >>> afar = Afar(1, 9, Outlook(np.array([1, 2, 1], np.uint8), (), ()), False, 100)
         >>> few, more = np.array([102, 100]), np.array([102, 101])
         >>> afar.tell(2, 4, few), afar.tell(2, 5, few), afar.tell(2, 4, more)
         ((0, 1), (1, 1), (1, 1))
         """
         of_leaves = 0 if self.directed else mine + found.size
         ends = not mine or edges == of_leaves
-        ends = ends and _are_leaves(self.outlook.leaves, found, self.masters)
+        most = 0 if self.directed else 1
+        ends = ends and _are_leaves(self.outlook.bits, found, self.masters, most)
         return int(not ends), self.named
+
+
+@kernel
+def edges_of(outlook_bits, s, offsets, found):  # type: ignore[no-untyped-def]
+    """Return how many edges the masters of a frontier have, and about how many some proxies."""
+    edges, masters = np.int64(0), s.level.size
+    for i in range(s.filled.size):
+        rest = s.filled[i]
+        while rest:
+            word = (i << 6) + lowest(rest)
+            bits = s.front[word]
+            while bits:
+                v = np.uint64((word << 6) + lowest(bits))
+                edges += np.int64(offsets[v + _ONE] - offsets[v])
+                bits &= bits - _ONE
+            rest &= rest - _ONE
+    for proxy in found:
+        bits_of_one = np.int64(outlook_bits[proxy - masters])
+        edges += bits_of_one if bits_of_one < 2 else (3 << bits_of_one) >> 2
+    return edges
 
 
 def expected(edges: Any, proxies: Any, slots: int) -> Any:
@@ -124,7 +154,7 @@ def foresee(outlook: Outlook, edges: int) -> int:
 
     Examples
     --------
-    >>> star = Outlook(np.zeros(0, np.uint64), (0, 100, 1), (0, 100, 100))
+    >>> star = Outlook(np.zeros(0, np.uint8), (0, 100, 1), (0, 100, 100))
     >>> foresee(star, 1), foresee(star, 100)
     (33, 131)
     """
@@ -157,9 +187,8 @@ def mark_parents(met, ranks, s, out, rank):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _are_leaves(leaves, found, masters):  # type: ignore[no-untyped-def]
+def _are_leaves(bits, found, masters, most):  # type: ignore[no-untyped-def]
+    more = 0
     for proxy in found:
-        place = np.uint64(proxy - masters)
-        if not (leaves[place >> np.uint64(6)] >> (place & np.uint64(63))) & _ONE:
-            return False
-    return True
+        more += bits[proxy - masters] > most
+    return more == 0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dgraph.algorithms._afar import MARKED, Afar, expected, mark_parents
+from dgraph.algorithms._afar import MARKED, Afar, edges_of, expected, mark_parents
 from dgraph.algorithms._levels import Progress, can_push_together, push_together
 from dgraph.algorithms._levels_abreast import Rules
 from dgraph.algorithms._pieces import search_with_pieces
@@ -116,6 +116,8 @@ async def _top_down_level(
     mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, rules.mean)
     found = s.found[:sent], s.found_by[:sent]
     leads, named = (1, 0) if afar is None else afar.tell(mine, edges, found[0])
+    if afar is not None and mine + sent <= MARKED:
+        edges = int(edges_of(afar.outlook.bits, s, out.offsets, found[0]))
     vote = mine + sent, edges, pushed, leads, named
     turns = edges * ctx.slots * rules.alpha > now.unexplored  # if all slots are alike
     work, unheard = sent if turns else edges, news.unheard - sent

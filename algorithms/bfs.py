@@ -71,6 +71,7 @@ from dgraph.arguments import optional_integer
 from dgraph.engine.columns import Column, Neighbours, Nullable
 from dgraph.engine.commons import Common, claim_commons
 from dgraph.engine.context import Context
+from dgraph.engine.telling import all_told
 from dgraph.engine.translate import masters_of, named_here, refuse_missing
 from dgraph.graph import Graph, check_graph, run_algorithm
 from dgraph.keywords import named
@@ -136,8 +137,10 @@ async def _search_afar(ctx: Context, shard: Shard, sources: Ids, rules: Rules) -
     assert isinstance(sources, IntIds)
     here = named_here(shard, sources)
     outlook = await ctx.gateways.outlook(shard)
-    proxies = (await ctx.gateways.numbers(shard)).total
-    afar = Afar(here.size, proxies, outlook, shard.directed, shard.masters)
+    numbers = await ctx.gateways.numbers(shard)
+    if ctx.gateways.network.may_tell(0):
+        all_told(shard, numbers.bases, numbers.placed)  # made ready
+    afar = Afar(here.size, numbers.total, outlook, shard.directed, shard.masters)
     s, are_vertices = await _search_from(ctx, shard, here, rules, afar)
     if not are_vertices:
         await refuse_missing(ctx, shard, sources)

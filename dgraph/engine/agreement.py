@@ -19,9 +19,9 @@ from dgraph.exchange.frame import Array, Frame
 from dgraph.exchange.hub import Delivery, Request
 from dgraph.exchange.routing.uneven import uneven
 from dgraph.shard import Shard
-from dgraph.shard.bits import positions, set_bits, words
+from dgraph.shard.bits import positions, words
 
-__all__ = ["Agreement", "Numbers", "Outlook", "by_degree"]
+__all__ = ["Agreement", "Numbers", "Outlook", "bits_of"]
 
 Columns = tuple[Array, ...]
 
@@ -69,35 +69,32 @@ class Outlook(NamedTuple):
 
     Parameters
     ----------
-    leaves : bitmap over the proxies, counted from 0
-        From these no way leads on: they have no out-edge; in an undirected graph none but that
-        to whom they are found from.
+    bits : uint8 array over the proxies, counted from 0
+        Of how many bits the out-degree is.
     vertices, edges : tuples of int
         For each number of bits of an out-degree, how many vertices of all slots have such a
         one, and how many edges these have.
     """
 
-    leaves: NDArray[np.uint64]
+    bits: NDArray[np.uint8]
     vertices: tuple[int, ...]
     edges: tuple[int, ...]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the bitmap."""
-        return self.leaves.nbytes
+        """Bytes of the array."""
+        return self.bits.nbytes
 
 
-def by_degree(degrees: NDArray[Any]) -> NDArray[np.int64]:
-    """Return how many vertices, and edges of these, there are by the bits of the degree.
+def bits_of(degrees: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return of how many bits each degree is.
 
     Examples
     --------
-    >>> by_degree(np.array([1, 3, 2, 9]))[:, :5].tolist()
-    [[0, 1, 2, 0, 1], [0, 1, 5, 0, 9]]
+    >>> bits_of(np.array([0, 1, 2, 3, 9]))
+    array([0, 1, 2, 2, 4], dtype=uint8)
     """
-    _, bits = np.frexp(degrees.astype(np.float64))
-    rows = np.bincount(bits, minlength=64), np.bincount(bits, degrees, minlength=64)
-    return np.array(rows).astype(np.int64)
+    return np.frexp(degrees.astype(np.float64))[1].astype(np.uint8)
 
 
 class Agreement:
@@ -174,19 +171,17 @@ class Agreement:
 
     async def _ask_outlook(self, shard: Shard) -> Outlook:
         degrees = np.diff(shard.out.offsets)
-        ends = degrees <= (not shard.directed)
-        mine = by_degree(degrees).ravel()
-        came = await self._alltoall([(mine, np.packbits(ends[some])) for some in shard.shared])
-        leaves = np.zeros(shard.size - shard.masters, np.bool_)
+        bits = bits_of(degrees)
+        counts = np.bincount(bits, minlength=64), np.bincount(bits, degrees, minlength=64)
+        mine = np.concatenate(counts).astype(np.int64)
+        came = await self._alltoall([(mine, bits[some]) for some in shard.shared])
+        found = np.zeros(shard.size - shard.masters, np.uint8)
         for owner, some in enumerate(came):
-            size, start = int(shard.group_size[owner]), int(shard.group_start[owner])
             if some is not None and owner != self._slot:
-                begin = start - shard.masters
-                leaves[begin : begin + size] = np.unpackbits(some[1], count=size)
-        bits = np.zeros(words(leaves.size), np.uint64)
-        set_bits(bits, np.flatnonzero(leaves).astype(np.int32))
+                begin = int(shard.group_start[owner]) - shard.masters
+                found[begin : begin + some[1].size] = some[1]
         both = np.sum([some[0] for some in came if some is not None], axis=0).reshape(2, -1)
-        return Outlook(bits, *(tuple(row) for row in both.tolist()))
+        return Outlook(found, *(tuple(row) for row in both.tolist()))
 
     async def _alltoall(self, told: Sequence[Columns | None]) -> list[Columns | None]:
         """Exchange columns straight, not over gateways."""
