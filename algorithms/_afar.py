@@ -72,17 +72,16 @@ class Afar(NamedTuple):
     directed: bool
     masters: int
 
-    def telling(self, ctx: Context, edges: int, alpha: int, unexplored: int) -> int:
-        """Return of about how many a top-down step along so many edges tells all; 0: of none.
+    def tells(self, ctx: Context, edges: int, alpha: int, unexplored: int) -> bool:
+        """Tell whether a top-down step along so many edges is to tell all of what it finds.
 
-        It does if what it finds is likely to have so many edges that the search turns; the
-        same on all slots.
+        It is if that is likely to have so many edges that the search turns, and not too much;
+        the same on all slots.
         """
         assert ctx.gateways is not None
-        if foresee(self.outlook, edges) * alpha <= unexplored - edges:
-            return 0
+        turns = foresee(self.outlook, edges) * alpha > unexplored - edges
         found = int(expected(edges, self.proxies, 1))
-        return found if ctx.gateways.network.may_tell(found) else 0
+        return turns and ctx.gateways.network.may_tell(found)
 
     def tell(self, mine: int, edges: int, found: NDArray[np.int32]) -> tuple[int, int]:
         """Return 1 if a way leads on from what a top-down step has found, else 0; and `named`.

@@ -107,10 +107,10 @@ async def _top_down_level(
 ) -> tuple[Progress, News, int]:
     """Push from the frontier; return also how many sources are vertices, if `afar`."""
     ctx.stage = "top-down"
-    depth, out, tells = now.depth + 1, rows_of(shard.out), 0
+    depth, out, tells = now.depth + 1, rows_of(shard.out), False
     if afar is not None:
         if depth < rules.limit:
-            tells = afar.telling(ctx, now.edges, rules.alpha, now.unexplored)
+            tells = afar.tells(ctx, now.edges, rules.alpha, now.unexplored)
         mark_parents(news.met[:MARKED], news.ranks, s, out, shard.rank)
     met = news.met, news.ranks
     mine, sent, edges, pushed = top_down(*met, depth, s, out, shard.rank, rules.mean)
@@ -122,13 +122,15 @@ async def _top_down_level(
     turns = edges * ctx.slots * rules.alpha > now.unexplored  # if all slots are alike
     work, unheard = sent if turns else edges, news.unheard - sent
     if tells:
-        met = await reduce_and_tell(ctx, shard, *found, s.front, vote, work, tells)
+        met = await reduce_and_tell(ctx, shard, *found, s.front, vote, work)
     else:
         ahead = 0 if turns else int(expected(edges, unheard, ctx.slots))
         met = await ctx.reduce(shard, *found, vote, work, "min", ahead)
+    if afar is not None:
+        met = _writable(met[0]), _writable(met[1])
     awake, edges, pushed, leads, named = ctx.vote.tolist()
     now = Progress(depth, awake if leads else 0, edges, now.unexplored - pushed)
-    return now, News(*met, unheard, tells > 0), named
+    return now, News(met[0], met[1], unheard, tells), named
 
 
 async def _bottom_up_levels(
@@ -169,3 +171,8 @@ async def _bottom_up_levels(
         is_last = is_afar and left[0] < awake and left[0] <= few
     s.front[:] = front
     return Progress(depth, awake, 1, unexplored)
+
+
+def _writable(some: Array) -> Array:
+    """Return an array that may be written; kernels would be made for others, too."""
+    return some if some.flags.writeable else some.copy()

@@ -21,8 +21,8 @@ from tests.reference import build, plain
 
 #: A byte costs so much between sites that it is saved, as a superstep is.
 SLOW = CostModel((0.0, 1e-5, 1e-2), (1e-9, 1e-8, 1e-8))
-TREE = Topology.from_fanouts([1, 2, 2])
-SLOTS = TREE.slots
+TREES = [Topology.from_fanouts([1, 2, 2]), Topology.from_shape([[1, 1, 1], [1]])]
+SLOTS = 4
 
 
 async def told(ctx: Context, shard: Shard, chosen: Any) -> list[Any]:
@@ -31,7 +31,7 @@ async def told(ctx: Context, shard: Shard, chosen: Any) -> list[Any]:
     bits = np.zeros(words(shard.size), np.uint64)
     set_bits(bits, chosen[chosen < shard.masters])
     met, values = await reduce_and_tell(
-        ctx, shard, proxies, shard.rank[proxies], bits, (1, chosen.size), 0, 100
+        ctx, shard, proxies, shard.rank[proxies], bits, (1, chosen.size), 0
     )
     bits[: words(shard.masters)] = 0
     came = sorted(zip(met.tolist(), values.tolist(), strict=True))
@@ -60,12 +60,11 @@ def real(shard: Shard) -> Any:
     return np.unique(np.concatenate([np.arange(shard.masters, dtype=np.int32), *groups]))
 
 
-def apart(program: Any, shards: Any, chosen: Any, routing: str, owners: Any) -> list[Any]:
+def apart(program: Any, shards: Any, chosen: Any, ways: Any, owners: Any) -> list[Any]:
     async def slot_program(ctx: Context, slot: int) -> list[Any]:
         return list(await program(ctx, shards[slot], chosen[slot]))
 
     with joined(owners) as links:
-        ways = Ground(TREE, 1), routing
         found = run_apart(slot_program, range(SLOTS), links, owners, ways, cost=SLOW)
     return list(found.values())
 
@@ -73,19 +72,21 @@ def apart(program: Any, shards: Any, chosen: Any, routing: str, owners: Any) -> 
 @settings(max_examples=30)
 @given(
     ends=st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), min_size=1, max_size=250),
-    routing=st.sampled_from(["auto", "direct", "rail", "monitor", "multileader", "tree"]),
+    tree=st.sampled_from(TREES),
+    group=st.sampled_from([0, 1]),
     owners=st.sampled_from([(0, 1, 2, 3), (0, 0, 1, 1), (0, 1, 1, 0)]),
     share=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     seed=st.integers(0, 9),
 )
 def test_one_superstep_tells_what_two_do(
-    ends: Any, routing: str, owners: Any, share: float, seed: int
+    ends: Any, tree: Topology, group: int, owners: Any, share: float, seed: int
 ) -> None:
     shards = build(plain(*np.array(ends).T), SLOTS)
     random = np.random.default_rng(seed)
     chosen = [ids[random.random(ids.size) < share] for ids in map(real, shards)]
-    wanted = apart(reduced_and_told, shards, chosen, routing, owners)
-    assert apart(told, shards, chosen, routing, owners) == wanted
+    ways = Ground(tree, group), "auto"
+    wanted = apart(reduced_and_told, shards, chosen, ways, owners)
+    assert apart(told, shards, chosen, ways, owners) == wanted
 
 
 @pytest.mark.parametrize("dear", [False, True])
@@ -101,3 +102,15 @@ def test_bits_arrive_in_every_encoding(dear: bool, share: float) -> None:
     before = bits.copy()
     assert np.array_equal(hear(frame.columns, more.copy()), bits | more)
     assert np.array_equal(bits, before)
+
+
+def test_many_proxies_are_told_in_encodings_of_their_own() -> None:
+    """So many that bits go in blocks, and places and ranks by their differences."""
+    random = np.random.default_rng(2)
+    ends = np.unique(random.integers(0, 4000, (30000, 2)), axis=0)
+    shards = build(plain(*ends.T), SLOTS)
+    ways, owners = (Ground(TREES[0], 1), "auto"), (0, 1, 2, 3)
+    for share in (0.02, 0.3, 0.9):
+        chosen = [ids[random.random(ids.size) < share] for ids in map(real, shards)]
+        wanted = apart(reduced_and_told, shards, chosen, ways, owners)
+        assert apart(told, shards, chosen, ways, owners) == wanted

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.engine.spreading import spreading_hops
 from dgraph.exchange.differences import CODING
 from dgraph.exchange.hop import Hop
 from dgraph.exchange.routing.choice import PICKED, Flow, Load, cheapest, measured
@@ -162,6 +163,11 @@ class Network:
         domains = len(topology.domains(topology.height - 1))
         told = messages * (domains - 1) / domains
         return max(self._cost.alpha) > told * self._cost.slowest[topology.height]
+
+    @property
+    def spreading(self) -> tuple[Hop, ...]:
+        """The stages in which all slots are told of all."""
+        return spreading_hops(self.ground, self._owners, self._me)
 
     @cached_property
     def level(self) -> NDArray[np.int64]:

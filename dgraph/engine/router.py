@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.engine.agreement import Agreement, Numbers, Outlook
+from dgraph.engine.direct import masters_of
 from dgraph.engine.figures import VALUE, Figures
 from dgraph.engine.multicast import Multicast, fill, open_bits, pack_bits
-from dgraph.engine.network import Network, nearest_power
+from dgraph.engine.network import Network
 from dgraph.engine.news import (
     News,
     join_frames,
@@ -30,7 +31,7 @@ from dgraph.engine.news import (
     pack_news,
     part_frames,
 )
-from dgraph.engine.spreading import hear, links_to_all, pack_told
+from dgraph.engine.spreading import enter, pack_told, pick, shares
 from dgraph.engine.straight import Straight
 from dgraph.engine.trip import Trip, merged
 from dgraph.exchange.combining import merge
@@ -47,10 +48,6 @@ Votes = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 Places = NDArray[np.int32]
 _NO_VOTE = np.zeros(0, np.int64)
-
-#: Bytes of a message that all are told of, more or less: its place as a difference, and its
-#: share of what its master gets.
-TOLD = 2.0
 
 #: Of messages that only say which vertex is meant.
 NO_VALUES = np.zeros(0, np.int8)
@@ -159,43 +156,48 @@ class Router:
         arrived.sort(key=_source)
         return arrived
 
-    async def frames_and_bits(
+    async def tell(
         self,
         shard: Shard,
         frames: Sequence[Frame],
         told: Bits,
+        base: Votes,
         ballot: Votes,
         work: int | None,
-        about: int,
-    ) -> tuple[list[Frame], Bits]:
-        """Send the frames of a reduce, and let all know what any slot knows.
+    ) -> list[Frame]:
+        """Send the frames of a reduce, and let all know what any slot knows; adds it to `told`.
 
         See :func:`~dgraph.engine.telling.reduce_and_tell`.
         """
-        network, messages = self.network, nearest_power(about)
-        # what a slot says to all is the same: it meets wherever ways part
-        name = network.choose("tell", True, messages * (network.slots - 1), TOLD, messages)
+        share, me = shares(self.network.ground), self.slot
         ballot = self.figures.add_to(ballot, "reduce", sum([frame.count for frame in frames]))
         before = self._straight.frames(frames) + self._straight.shared(shard, None)
-        trip = self._trip(name, True, ballot, work, before)
-        links = links_to_all(name, network.ground)
-        held, arrived = list(frames), []
-        for hop in trip.hops:
-            out, held = self._sort(held, hop.stage, trip)
-            packed = [pack_frames(self.slot, to, some) for to, some in out.items()]
-            to_all = np.flatnonzero(links[hop.stage][self.slot]).tolist()
-            spread = pack_told(self.slot, to_all, told, self.dear)
-            for frame in await trip.exchange(hop, join_frames(spread, packed)):
-                bits, envelope = part_frames(frame)
-                if bits:
-                    told = hear(bits, told)
-                if envelope:
-                    held += open_frames(Frame(frame.source, self.slot, tuple(envelope), 0))
-            arrived += [frame for frame in held if frame.target == self.slot]
-            held = [frame for frame in held if frame.target != self.slot]
+        trip = self._trip("direct", True, ballot, work, before)
+        first, *then = self.network.spreading
+        spread = []
+        for (
+            to
+        ) in shard.peers:  # what the frame to a slot says of its own vertices is not said twice
+            owners = [owner for owner in share[to] if owner != to]
+            spread += pack_told(me, [to], pick(told, base, owners), self.dear)
+        others = [owner for owner in share[me] if owner != me]
+        arrived = []
+        for frame in await trip.exchange(first, join_frames(spread, frames)):
+            bits, columns = part_frames(frame)
+            if bits:
+                enter(bits, told, base, others)
+            if columns:
+                count = frame.count - (int(bits[0][0]) if bits else 0)
+                arrived.append(Frame(frame.source, me, tuple(columns), count))
+                set_bits(told[base[me] :], masters_of(shard, arrived[-1]))
+        for hop in then:
+            groups = self.network.ground.groups.group
+            near = [slot for slot in shard.peers if groups[slot] == groups[me]]
+            spread = pack_told(me, near, pick(told, base, share[me]), self.dear)
+            for frame in await trip.exchange(hop, spread):
+                enter(frame.columns, told, base, share[frame.source])
         self._end(trip.vote, "reduce")
-        arrived.sort(key=_source)
-        return arrived, told
+        return arrived
 
     async def reduce(
         self,

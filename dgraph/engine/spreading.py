@@ -1,14 +1,18 @@
-"""Bits that all slots are told: who sends them to whom, and in which form.
+"""Bits that all slots are told: who sends which to whom, and in which form.
 
-They spread over the ways of a routing, backwards; whoever hands on says all that it has heard,
-so what many know goes on once.
+In each group of slots one gathers what is said of the vertices of a slot, from all groups, and
+then tells its group::
+
+    first    everyone -> who gathers in each group      what it knows of those vertices
+    then     who gathers -> the others of its group     what all know of them
+
+So what a slot says crosses to another group once, in as many pieces as that has slots.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,40 +22,56 @@ from dgraph.engine.places import encode_bits
 from dgraph.exchange.blocks import decode_blocks
 from dgraph.exchange.differences import decode_differences, encode_differences
 from dgraph.exchange.frame import Frame
+from dgraph.exchange.hop import Hop
 from dgraph.exchange.routing.ground import Ground
-from dgraph.exchange.routing.ground import positions as way
-from dgraph.exchange.routing.strategies import BACKWARDS
 from dgraph.shard.bits import count_bits, positions, set_bits
 
-__all__ = ["hear", "links_to_all", "pack_told"]
+__all__ = ["enter", "hear", "pack_told", "pick", "shares", "spreading_hops"]
 
 Array = NDArray[Any]
 Bits = NDArray[np.uint64]
 
 
 @lru_cache(maxsize=64)
-def links_to_all(name: str, ground: Ground) -> tuple[NDArray[np.bool_], ...]:
-    """Return for each stage of a routing, backwards, which slot sends to which.
+def shares(ground: Ground) -> tuple[tuple[int, ...], ...]:
+    """Return for each slot those about whose vertices it gathers what is said, for its group.
 
     Examples
     --------
     >>> from dgraph.topology import Topology
-    >>> across, inside = links_to_all("rail", Ground(Topology.from_fanouts([2, 2])))
-    >>> [row.nonzero()[0].tolist() for row in across]
-    [[2], [3], [0], [1]]
-    >>> [row.nonzero()[0].tolist() for row in inside]
-    [[1], [0], [3], [2]]
+    >>> shares(Ground(Topology.from_fanouts([2, 2])))
+    ((0, 2), (1, 3), (0, 2), (1, 3))
     """
-    slots = ground.topology.slots
-    source, target = map(np.ravel, np.meshgrid(np.arange(slots), np.arange(slots)))
-    where = way(BACKWARDS[name](ground), source, target)
-    stages = []
-    for here, there in pairwise(where):
-        links = np.zeros((slots, slots), np.bool_)
-        links[here, there] = True
-        np.fill_diagonal(links, val=False)
-        stages.append(links)
-    return tuple(stages)
+    slots = np.arange(ground.topology.slots)
+    gathers = ground.groups.twin(slots[:, None], slots) == slots[:, None]
+    return tuple(tuple(np.flatnonzero(row).tolist()) for row in gathers)
+
+
+@lru_cache(maxsize=64)
+def spreading_hops(ground: Ground, owners: tuple[int, ...], me: int) -> tuple[Hop, ...]:
+    """Return the stages as a process sees them; the votes go along in the first.
+
+    Parameters
+    ----------
+    owners : tuple of int
+        For each slot the process that has it.
+    me : int
+        The process.
+
+    Examples
+    --------
+    >>> from dgraph.topology import Topology
+    >>> first, then = spreading_hops(Ground(Topology.from_fanouts([2, 2])), (0, 1, 2, 3), 1)
+    >>> sorted(first.to), sorted(then.to)
+    ([0, 2, 3], [0])
+    """
+    owner, group = np.array(owners), ground.groups.group
+    all_ = frozenset(owners) - {me}
+    if ground.groups.size.max() == 1:
+        return (Hop(0, True, True, all_, all_, all_),)
+    beside = np.isin(group, group[owner == me])
+    near = frozenset(owner[beside].tolist()) - {me}
+    return Hop(0, True, False, all_, all_, all_), Hop(1, False, True, near, near)
 
 
 def pack_told(
@@ -59,7 +79,7 @@ def pack_told(
 ) -> list[Frame]:
     """Return the frames with what one slot tells others, to some of which bytes are dear.
 
-    The head has how many bits are set, or less than that if the column is not their places.
+    The head has how many bits are set, and whether the column has their places.
 
     Examples
     --------
@@ -75,16 +95,38 @@ def pack_told(
 def _pack(told: Bits, count: int, dear: bool) -> tuple[Array, Array]:
     if count > told.size:  # blocks are as short, and quicker
         column = encode_bits(told, dear)
-        return np.array([-1], np.int32), column.copy() if column is told else column
+        return np.array([count, 0], np.int64), column.copy() if column is told else column
     places = np.empty(count, np.int32 if 64 * told.size < 2**31 else np.int64)
     positions(told, places)
-    return np.array([count], np.int32), encode_differences(places) if dear else places
+    return np.array([count, 1], np.int64), encode_differences(places) if dear else places
+
+
+def pick(told: Bits, base: NDArray[np.int64], owners: Sequence[int]) -> Bits:
+    """Return the bits of the vertices of some slots; those of a slot begin at `base`.
+
+    Examples
+    --------
+    >>> pick(np.arange(5).astype(np.uint64), np.array([0, 1, 3, 5]), [0, 2])
+    array([0, 3, 4], dtype=uint64)
+    """
+    return np.concatenate([told[:0], *(told[base[o] : base[o + 1]] for o in owners)])
+
+
+def enter(
+    columns: Sequence[Array], told: Bits, base: NDArray[np.int64], owners: Sequence[int]
+) -> None:
+    """Add to a bitmap what :func:`pack_told` has packed of the vertices of some slots."""
+    sizes = [int(base[o + 1] - base[o]) for o in owners]
+    found, at = hear(columns, np.zeros(sum(sizes), np.uint64)), 0
+    for owner, size in zip(owners, sizes, strict=True):
+        told[base[owner] : base[owner + 1]] |= found[at : at + size]
+        at += size
 
 
 def hear(columns: Sequence[Array], told: Bits) -> Bits:
     """Return a bitmap and what :func:`pack_told` has packed; the bitmap may change."""
-    (count,), column = columns[0].tolist(), columns[1]
-    if count >= 0:
+    (count, has_places), column = columns[0].tolist(), columns[1]
+    if has_places:
         wide = np.dtype(np.int32 if 64 * told.size < 2**31 else np.int64)
         set_bits(told, decode_differences(column, count, wide))
     elif column.dtype == np.uint8:

@@ -90,7 +90,6 @@ async def reduce_and_tell(
     bits: Bits,
     vote: Any,
     work: int | None,
-    about: int,
 ) -> tuple[NDArray[np.int32], Array]:
     """Send values of some proxies to their masters, and tell all slots which these are.
 
@@ -102,9 +101,6 @@ async def reduce_and_tell(
         Of masters, all slots with proxies are told of those that are set; of proxies, those
         that any slot has told of are set when this returns, and no others.
 
-    about : int
-        Of how many vertices all slots tell, more or less; all have to say the same.
-
     Returns
     -------
     As of :meth:`~dgraph.engine.context.Context.reduce`; nothing is combined.
@@ -114,8 +110,10 @@ async def reduce_and_tell(
     all_ = all_told(shard, numbers.bases, numbers.placed)
     told = all_.tell(shard, bits, vertices)
     frames = ctx.direct().to_owners(shard, vertices, values)
-    sent = ctx.gateways.frames_and_bits(shard, frames, told, ctx.ballot(vote), work, about)
-    came, told = await ctx.over_gateways(sent)
+    ballot = ctx.ballot(vote)
+    came = await ctx.over_gateways(
+        ctx.gateways.tell(shard, frames, told, all_.base, ballot, work)
+    )
     all_.take(shard, told, bits)
     found = [masters_of(shard, frame) for frame in came]
     some = [values_of(frame, values.dtype) for frame in came]
