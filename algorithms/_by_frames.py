@@ -169,6 +169,8 @@ async def _bottom_up_levels(
         if awake == 0 or (awake < before and awake <= few):
             break
         is_last = is_afar and left[0] < awake and left[0] <= few
+        if is_last and ctx.gateways is not None:
+            ctx.gateways.figures.expect("reduce", left[0])
     s.front[:] = front
     return Progress(depth, awake, 1, unexplored)
 

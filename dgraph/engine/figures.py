@@ -72,6 +72,20 @@ class Figures:
         """
         return max(self._last.get(name, 0), self._network.slots)
 
+    def expect(self, name: str, messages: int) -> None:
+        """Say about how many messages there will be next, which every slot has to say.
+
+        Examples
+        --------
+        >>> from dgraph.exchange.routing.ground import Ground
+        >>> from dgraph.topology import Topology
+        >>> figures = Figures(Network(Ground(Topology.from_fanouts([2, 2])), "auto"))
+        >>> figures.expect("reduce", 50)
+        >>> figures.about("reduce")
+        50
+        """
+        self._last[name] = messages
+
     def choose(
         self,
         kind: str,
