@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dgraph.engine.context import Context
-from dgraph.engine.spreading import hear, pack_told
+from dgraph.engine.spreading import enter, pack_told
 from dgraph.engine.telling import reduce_and_tell
 from dgraph.exchange.routing.ground import Ground
 from dgraph.shard import Shard
@@ -99,8 +99,12 @@ def test_bits_arrive_in_every_encoding(dear: bool, share: float) -> None:
     )
     (frame,) = pack_told(2, [3], bits, [3] if dear else [])
     assert (frame.source, frame.target, frame.count) == (2, 3, np.bitwise_count(bits).sum())
-    before = bits.copy()
-    assert np.array_equal(hear(frame.columns, more.copy()), bits | more)
+    before, told = bits.copy(), np.concatenate([more, more, more])
+    enter(frame.columns, told, np.array([0, 200, 700, 1200, 1500]), [0, 3])
+    wanted = np.concatenate([more, more, more])
+    wanted[:200] |= bits[:200]
+    wanted[1200:] |= bits[200:]
+    assert np.array_equal(told, wanted)
     assert np.array_equal(bits, before)
 
 

@@ -26,7 +26,7 @@ from dgraph.exchange.hop import Hop
 from dgraph.exchange.routing.ground import Ground
 from dgraph.shard.bits import count_bits, positions, set_bits
 
-__all__ = ["enter", "hear", "pack_told", "pick", "shares", "spreading_hops"]
+__all__ = ["enter", "pack_told", "pick", "shares", "spreading_hops"]
 
 Array = NDArray[Any]
 Bits = NDArray[np.uint64]
@@ -84,8 +84,8 @@ def pack_told(
     Examples
     --------
     >>> (frame,) = pack_told(0, [1], np.array([0, 6, 0, 0], np.uint64), dear=[1])
-    >>> frame.count, hear(frame.columns, np.array([1, 0, 0, 0], np.uint64))
-    (2, array([1, 6, 0, 0], dtype=uint64))
+    >>> frame.count, frame.columns
+    (2, (array([2, 1]), array([65, 66], dtype=int32)))
     """
     count = count_bits(told)
     columns = {some: _pack(told, count, some) for some in {to in dear for to in targets}}
@@ -96,7 +96,7 @@ def _pack(told: Bits, count: int, dear: bool) -> tuple[Array, Array]:
     if count > told.size:  # blocks are as short, and quicker
         column = encode_bits(told, dear)
         return np.array([count, 0], np.int64), column.copy() if column is told else column
-    places = np.empty(count, np.int32 if 64 * told.size < 2**31 else np.int64)
+    places = np.empty(count, _places_of(told.size))
     positions(told, places)
     return np.array([count, 1], np.int64), encode_differences(places) if dear else places
 
@@ -115,26 +115,44 @@ def pick(told: Bits, base: NDArray[np.int64], owners: Sequence[int]) -> Bits:
 def enter(
     columns: Sequence[Array], told: Bits, base: NDArray[np.int64], owners: Sequence[int]
 ) -> None:
-    """Add to a bitmap what :func:`pack_told` has packed of the vertices of some slots."""
-    sizes = [int(base[o + 1] - base[o]) for o in owners]
-    found, at = hear(columns, np.zeros(sum(sizes), np.uint64)), 0
-    for owner, size in zip(owners, sizes, strict=True):
-        told[base[owner] : base[owner + 1]] |= found[at : at + size]
-        at += size
+    """Add to a bitmap what :func:`pack_told` has packed of the vertices of some slots.
 
-
-def hear(columns: Sequence[Array], told: Bits) -> Bits:
-    """Return a bitmap and what :func:`pack_told` has packed; the bitmap may change."""
+    Examples
+    --------
+    >>> base, told = np.array([0, 1, 3, 5]), np.array([1, 0, 0, 0, 2], np.uint64)
+    >>> some = np.array([6, 0, 1], np.uint64)
+    >>> (frame,) = pack_told(3, [0], some, [])
+    >>> enter(frame.columns, told, base, [0, 2])
+    >>> told
+    array([7, 0, 0, 0, 3], dtype=uint64)
+    """
     (count, has_places), column = columns[0].tolist(), columns[1]
+    sizes = [int(base[o + 1] - base[o]) for o in owners]
+    begin = np.concatenate([[0], np.cumsum(sizes)])
     if has_places:
-        wide = np.dtype(np.int32 if 64 * told.size < 2**31 else np.int64)
-        set_bits(told, decode_differences(column, count, wide))
-    elif column.dtype == np.uint8:
-        more = np.empty_like(told)
-        decode_blocks(column, more)
-        told |= more
-    elif column.dtype == np.uint64:
-        return told | column
+        places = decode_differences(column, count, _places_of(int(begin[-1])))
+        cut = np.searchsorted(places, 64 * begin)
+        for k, owner in enumerate(owners):
+            some = places[cut[k] : cut[k + 1]] - places.dtype.type(64 * begin[k])
+            set_bits(told[base[owner] : base[owner + 1]], some)
+        return
+    found = _open(column, int(begin[-1]))
+    for k, owner in enumerate(owners):
+        told[base[owner] : base[owner + 1]] |= found[begin[k] : begin[k + 1]]
+
+
+def _open(column: Array, size: int) -> Bits:
+    """Return the bitmap that `encode_bits` has encoded."""
+    if column.dtype == np.uint64:
+        return column
+    found = np.zeros(size, np.uint64)
+    if column.dtype == np.uint8:
+        decode_blocks(column, found)
     else:
-        set_bits(told, column)
-    return told
+        set_bits(found, column)
+    return found
+
+
+def _places_of(size: int) -> np.dtype[Any]:
+    """Return the dtype of the places in a bitmap of so many words."""
+    return np.dtype(np.int32 if 64 * size < 2**31 else np.int64)
