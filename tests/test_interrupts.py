@@ -11,9 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import dgraph as dg
 from dgraph.cli_interrupt import interrupted_once
+from tests.clusters import cluster
 
 pytestmark = pytest.mark.limit(180)
 
@@ -91,6 +94,20 @@ def test_control_c_is_one_line_and_leaves_nothing(
     assert said[0] == ""
     assert said[1] in lines
     assert command.returncode == 128 + number
+
+
+def test_workers_outlive_an_interrupt_of_their_client() -> None:
+    """A notebook, and a terminal, send it to all processes of a cluster; graphs stay."""
+    with cluster(2) as client, client.as_current():
+        pids = client.run(os.getpid)
+        with dg.from_edges(np.array([[1, 2], [2, 3]]), client=client) as g:
+            for pid in pids.values():
+                os.kill(pid, signal.SIGINT)
+            assert client.run(signal.getsignal, signal.SIGINT) == dict.fromkeys(
+                pids, signal.SIG_IGN
+            )
+            assert len(dg.bfs(g, 1)) == 3
+        assert client.run(os.getpid) == pids
 
 
 #: Ctrl-C in the midst of the imports, in a process that was started with the word that follows.

@@ -28,6 +28,7 @@ from distributed.protocol.serialize import to_serialize
 from dgraph.engine.compiling import COMPILATIONS
 from dgraph.engine.holdings import Holdings
 from dgraph.engine.records import Recorder
+from dgraph.engine.shield import shield
 from dgraph.errors import GraphLostError, RunAbortedError
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.transport.comm import ACCEPTED, LATER, REFUSED, Inbox, serve
@@ -122,6 +123,7 @@ class Plugin(WorkerPlugin):
         self.loop = asyncio.get_running_loop()
         self.shards, self.chunks, self.outputs = Holdings(), Holdings(), Holdings()
         _profile_without_gc(worker)
+        shield(worker)
         self.seats: dict[str, Seat] = {}
         self._leaving: dict[Any, asyncio.Task[None]] = {}
         self._door = _Door()
