@@ -29,7 +29,7 @@ Figures = dict[str, Any]
 WHAT = ("far_frames", "far_bytes", "simulated", "of_bytes")
 
 #: What the plot shows.
-GAIN = "gain: seconds of bytes without over with"
+GAINS = "gain alone: seconds of bytes,gain as the last one: seconds of bytes"
 
 
 def ablation(bench: Bench) -> Iterator[Table]:
@@ -60,7 +60,7 @@ def ablation(bench: Bench) -> Iterator[Table]:
             f"alone: {_said(NONE)}, over the same with this one only;",
             f"last: all ({_said(ALL)}, or the routing named) without this one, over with it.",
         ]
-        plot = Plot("what", "alone of_bytes", "algorithm", labels=GAIN)
+        plot = Plot("what", "alone of_bytes,last of_bytes", "algorithm", labels=GAINS)
         title = f"{graph}: each one's own gain"
         yield Table(f"ablation_gains_{graph}", title, gains, notes, plot)
 

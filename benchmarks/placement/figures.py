@@ -190,7 +190,8 @@ def preprocessing(bench: Bench) -> Iterator[Table]:
         "placing: beside what any build takes; with rhizomes an edge counts as cut",
         "where its part and its other end are apart, not for what the parts tell each other",
     ]
-    plot = Plot("placement", "build", "graph", labels="seconds of a build")
+    labels = "seconds of placing,seconds of a build"
+    plot = Plot("placement", "placing,build", "graph", labels=labels)
     yield Table("yh4_preprocessing", "placing and building", rows, notes, plot)
 
 
@@ -219,7 +220,8 @@ def real(bench: Bench) -> Iterator[Table]:
         first = {row["algorithm"]: row["of_bytes"] for row in reversed(rows)}
         for row in rows:
             row["hash/this"] = first[row["algorithm"]] / max(row["of_bytes"], 1e-12)
-        plot = Plot("placement", "hash/this", "algorithm")
+        label = "hash over this: seconds of bytes alone"
+        plot = Plot("placement", "hash/this", "algorithm", labels=label)
         yield Table(f"yh5_real_{graph}", f"{graph}: simulated", rows, notes, plot)
 
 
@@ -267,7 +269,8 @@ def by_rhizomes(bench: Bench) -> Iterator[Table]:
     notes = [
         "kronecker, PageRank, 16 slots: counts, and seconds of the busiest slot (measured)"
     ]
-    plot = Plot("rhizome_max", "busiest_gain,uncombined_gain", kind="line")
+    labels = "gain: seconds of the busiest slot,gain: most messages of a slot not combined"
+    plot = Plot("rhizome_max", "busiest_gain,uncombined_gain", kind="line", labels=labels)
     yield Table("rh3_speed_up", "without rhizomes over with rhizome_max", rows, notes, plot)
 
 
@@ -276,7 +279,7 @@ def contention(bench: Bench) -> Iterator[Table]:
     bench.say("contention")
     links, histogram = rhizomes.contention(bench.client, bench.kronecker)
     yield Table("rh4_links", "kronecker, PageRank: messages of directed links", links)
-    plot = Plot("up to", "links", "rhizome_max")
+    plot = Plot("messages up to", "links", "rhizome_max")
     yield Table("rh4_histogram", "links from slot to slot by messages", histogram, [], plot)
 
 
@@ -285,7 +288,8 @@ def scaling(bench: Bench) -> Iterator[Table]:
     bench.say("scaling")
     rows = rhizomes.scaling(bench.client, bench.kronecker)
     notes = ["kronecker, PageRank; busiest: seconds of the busiest slot (measured)"]
-    plot = Plot("slots", "busiest", "rhizome_max", "line", log=True)
+    label = "seconds of the busiest slot"
+    plot = Plot("slots", "busiest", "rhizome_max", "line", log=True, labels=label)
     yield Table("rh5_scaling", "the busiest slot by slots", rows, notes, plot)
 
 

@@ -265,7 +265,12 @@ def contention(
         links = np.histogram(load, edges)[0].tolist()
         carried = np.histogram(load, edges, weights=load)[0].astype(int).tolist()
         histogram += [
-            {"rhizome_max": number, "up to": round(end), "links": some, "messages": sum_}
+            {
+                "rhizome_max": number,
+                "messages up to": round(end),
+                "links": some,
+                "messages": sum_,
+            }
             for end, some, sum_ in zip(edges[1:].tolist(), links, carried, strict=True)
         ]
     return rows, histogram
