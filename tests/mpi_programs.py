@@ -68,7 +68,7 @@ def results(folder: str) -> None:
     notes["places"] = [*client.run(place).values()]
     with make_graph(client) as graph:
         notes["levels"] = graph.topology.level_names
-        for transport in ("auto", "mpi", "unix", "comm"):
+        for transport in ("auto", "mpi", "shm", "unix", "comm"):
             before = client.run(next_tag)
             with dask.config.set({"dgraph.transport": transport}):
                 for name, run in algorithms().items():

@@ -63,7 +63,7 @@ def test_results_are_the_same_over_every_transport(
     done = any_mpi.run(4, PROGRAMS, "results", str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     for name, frame in expected.items():
-        for transport in ("auto", "mpi", "unix", "comm"):
+        for transport in ("auto", "mpi", "shm", "unix", "comm"):
             got = pd.read_parquet(tmp_path / f"{name}-{transport}.parquet")
             pd.testing.assert_frame_equal(by_vertex(got), frame)
     notes = json.loads((tmp_path / "notes.json").read_text())
@@ -76,6 +76,7 @@ def test_results_are_the_same_over_every_transport(
     assert channels == {
         "auto": {runs if has_room else 0},
         "mpi": {runs},
+        "shm": {0},
         "unix": {0},
         "comm": {0},
     }
@@ -83,6 +84,7 @@ def test_results_are_the_same_over_every_transport(
     assert [(link.level, link.transport) for link in links] == [
         (0, "reference"),
         (1, "mpi"),
+        (1, "shm"),
         (1, "unix"),
         (1, "comm"),
     ]
