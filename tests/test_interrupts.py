@@ -49,6 +49,7 @@ def wait_for_a_worker():
     interrupt()
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, under which tests may run, ignores it
     kill, number = getattr(os, sys.argv.pop(1)), int(sys.argv.pop(1))
     if sys.argv.pop(1) == "start":
         threading.Thread(target=wait_for_a_worker, daemon=True).start()

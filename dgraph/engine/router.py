@@ -175,9 +175,8 @@ class Router:
         trip = self._trip("direct", True, ballot, work, before)
         first, *then = self.network.spreading
         spread = []
-        for (
-            to
-        ) in shard.peers:  # what the frame to a slot says of its own vertices is not said twice
+        for to in shard.peers:
+            # what the frame to a slot says of its own vertices is not said twice
             owners = [owner for owner in share[to] if owner != to]
             spread += pack_told(me, [to], pick(told, base, owners), self.dear)
         others = [owner for owner in share[me] if owner != me]
