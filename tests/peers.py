@@ -9,10 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+
 from dgraph.engine.context import Context
 from dgraph.engine.network import Network
 from dgraph.exchange.hub import Hub
 from dgraph.exchange.routing.ground import Ground
+from dgraph.exchange.shelf import ShelfEnd
 from dgraph.exchange.transport import shm
 from dgraph.exchange.transport.links import PeerLinks, Waker
 from dgraph.exchange.transport.shm import SharedChannel
@@ -110,3 +113,16 @@ def run_apart(
 
     made = together(*(lambda me=me: host(me) for me in range(len(links))))
     return dict(sorted((slot, value) for some in made for slot, value in some.items()))
+
+
+def watch_shelves(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the bytes of every column that is taken from a shelf."""
+    taken: list[int] = []
+    take = ShelfEnd.take
+
+    def watched(self: ShelfEnd, place: int, size: int) -> Any:
+        taken.append(size)
+        return take(self, place, size)
+
+    monkeypatch.setattr(ShelfEnd, "take", watched)
+    return taken

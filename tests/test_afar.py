@@ -82,27 +82,33 @@ def test_a_source_that_is_no_vertex_is_named() -> None:
     assert "got 77" in str(raised.value)
 
 
-def test_a_superstep_at_the_begin_and_what_finds_nothing_at_the_end_are_spared() -> None:
-    """A hub with leaves: a level finds them, and they find nothing."""
-    edges = pd.DataFrame({"source": np.zeros(40, np.int64), "target": np.arange(1, 41)})
+def stages_over_slow_links(edges: pd.DataFrame, source: int) -> dict[str, list[str]]:
+    """Return by routing the stages of a search, which finds the same over each."""
     slow = {"alpha": [0.0, 1e-5, 1e-2], "beta": [1e-9] * 3}
     tree = Topology.from_fanouts([1, 2, 2])
+    stages, found = {}, {}
     with (
         cluster(2) as client,
         client.as_current(),
         dask.config.set({"dgraph.cost": slow}),
         dg.from_edges(edges, topology=tree, virtual_slots=4) as g,
     ):
-        stages, found = {}, {}
         for routing in ("direct", "auto"):
             with dask.config.set({"dgraph.routing": routing}):
-                found[routing] = dg.bfs(g, 0).compute().sort_values("vertex")
+                found[routing] = dg.bfs(g, source).compute().sort_values("vertex")
             steps = g.runs[-1].steps["stage"]
             stages[routing] = [each for each in steps if each not in ("routes", "output")]
-        pd.testing.assert_frame_equal(found["direct"], found["auto"])
-        assert stages["direct"][:2] == ["sources", "top-down"]
-        assert len(stages["direct"]) > 2
-        assert stages["auto"] == ["top-down"]
+    pd.testing.assert_frame_equal(found["direct"], found["auto"])
+    return stages
+
+
+def test_a_superstep_at_the_begin_and_what_finds_nothing_at_the_end_are_spared() -> None:
+    """A hub with leaves: a level finds them, and they find nothing."""
+    edges = pd.DataFrame({"source": np.zeros(40, np.int64), "target": np.arange(1, 41)})
+    stages = stages_over_slow_links(edges, 0)
+    assert stages["direct"][:2] == ["sources", "top-down"]
+    assert len(stages["direct"]) > 2
+    assert stages["auto"] == ["top-down"]
 
 
 def test_a_frontier_is_told_of_as_it_is_found_where_the_search_will_turn() -> None:
@@ -113,20 +119,7 @@ def test_a_frontier_is_told_of_as_it_is_found_where_the_search_will_turn() -> No
         ends = 2 * ends + (random.random(ends.shape) > 0.65)
     path = np.array([[5000, 5001, 5002], [5001, 5002, 3]])
     edges = pd.DataFrame(np.hstack([ends, path]).T, columns=["source", "target"])
-    slow = {"alpha": [0.0, 1e-5, 1e-2], "beta": [1e-9] * 3}
-    tree = Topology.from_fanouts([1, 2, 2])
-    with (
-        cluster(2) as client,
-        client.as_current(),
-        dask.config.set({"dgraph.cost": slow}),
-        dg.from_edges(edges, topology=tree, virtual_slots=4) as g,
-    ):
-        stages, found = {}, {}
-        for routing in ("direct", "auto"):
-            with dask.config.set({"dgraph.routing": routing}):
-                found[routing] = dg.bfs(g, 5000).compute().sort_values("vertex")
-            stages[routing] = g.runs[-1].steps["stage"].tolist()
-    pd.testing.assert_frame_equal(found["direct"], found["auto"])
+    stages = stages_over_slow_links(edges, 5000)
     # one tells of the frontier before the first bottom-up level, one of that after the last
     assert stages["direct"].count("bottom-up") == stages["auto"].count("bottom-up") + 2
     assert stages["auto"].count("bottom-up") > 0

@@ -31,6 +31,7 @@ from dgraph.topology import CostModel, Probe, Topology
 from dgraph.topology.probed import SIZES, WIRE
 from tests import gangs
 from tests.clusters import asynchronously, cluster
+from tests.peers import watch_shelves
 
 ROOT = Path(__file__).parents[1]
 
@@ -263,24 +264,15 @@ def test_a_probe_finds_what_an_emulated_network_was_set_to(
 def test_a_door_with_memory_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_open: bool
 ) -> None:
-    taken: list[int] = []
-    take = ShelfEnd.take
-
-    def watched(self: ShelfEnd, place: int, size: int) -> Any:
-        taken.append(size)
-        return take(self, place, size)
+    taken = watch_shelves(monkeypatch)
 
     def open_(offer: Any) -> ShelfEnd:
         raise PermissionError
 
-    monkeypatch.setattr(ShelfEnd, "take", watched)
     if not can_open:
         monkeypatch.setattr(ShelfEnd, "open", open_)
-    path, data, sizes = (
-        tmp_path / "door",
-        memoryview(bytes(1 << 20)),
-        [1, LONG, 1 << 20, LONG, 7],
-    )
+    path, data = tmp_path / "door", memoryview(bytes(1 << 20))
+    sizes = [1, LONG, 1 << 20, LONG, 7]
     listener = listen(path)
     listener.settimeout(doors.PATIENCE)
     guard = threading.Thread(target=answer_socket, args=(listener, b"x" * 32, path, 60))

@@ -24,7 +24,7 @@ from dgraph.exchange.transport.meeting import Meeting
 from dgraph.exchange.transport.poll import ChannelClosedError
 from tests import gangs
 from tests.clusters import cluster
-from tests.peers import RUN, joined, quiet, share, together
+from tests.peers import RUN, joined, quiet, share, together, watch_shelves
 
 pytestmark = pytest.mark.skipif(
     not Segment.is_possible(), reason="this system has no memory without a name"
@@ -114,12 +114,7 @@ def check(came: list[Frame], wanted: list[Frame]) -> None:
 def test_frames_arrive_in_memory_or_by_the_socket(
     monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
-    taken: list[int] = []
-    take = ShelfEnd.take
-
-    def watched(self: ShelfEnd, place: int, size: int) -> Any:
-        taken.append(size)
-        return take(self, place, size)
+    taken = watch_shelves(monkeypatch)
 
     def make(size: int) -> Shelf:
         raise OSError("no memory")
@@ -127,7 +122,6 @@ def test_frames_arrive_in_memory_or_by_the_socket(
     def open_(offer: Any) -> ShelfEnd:
         raise PermissionError("another container")
 
-    monkeypatch.setattr(ShelfEnd, "take", watched)
     monkeypatch.setattr(Shelf, "_spare", [])
     if trouble == "cannot open":
         monkeypatch.setattr(ShelfEnd, "open", open_)
