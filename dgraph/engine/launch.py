@@ -291,7 +291,6 @@ async def _hold(
             return
         scheduler: Any = client.scheduler
         keys = [some.key for some in partitions if some.status == "finished"]
-        if client.status == "running":  # else they are gone, of which the scheduler would log
-            with contextlib.suppress(OSError, KeyError):
-                await scheduler.set_restrictions(worker=dict.fromkeys(keys))
+        with contextlib.suppress(OSError, KeyError):  # the cluster is closed, or they are gone
+            await scheduler.set_restrictions(worker=dict.fromkeys(keys))
     del futures
