@@ -89,7 +89,7 @@ NEAR = 3
 
 #: What part of a round on a slot is the least that another may take over, and how much work is
 #: not worth it; arcs to pull along that take as long as what is to do at a vertex once.
-LEAST, LITTLE, ROW = 64, 2**16, 4
+LEAST, LITTLE, ROW = 64, 2**18, 4
 
 #: Vertices from which on it is worth it: the shares of fewer are in the cache anyway.
 MANY = 2**16
@@ -214,6 +214,7 @@ class _Rows:
         self._split = shard.into_split
         self._heavy = np.zeros(0, np.int32) if self._split is None else self._split.heavy
         self._sums = np.zeros(self._heavy.size, np.int64)
+        self._pieces = None if self._split is None else rows_of(self._split.rows)
         self._later = 0 if self._split is None else _to_finish(ctx, shard, self._split)
 
     async def pull(
@@ -249,9 +250,10 @@ class _Rows:
 
     async def _add_pieces(self, split: Split, shares: Array) -> None:
         """Sum the pieces of split rows where they lie, and add them to their owners' sums."""
-        theirs = np.zeros(split.vertices.size, np.int64)
+        theirs = np.empty(split.vertices.size, np.int64)
         weights = None if self._weights is None else split.rows.weights
-        pull_pieces(rows_of(split.rows), weights, shares, theirs)
+        if theirs.size:
+            pull_pieces(self._pieces, weights, shares, theirs)
         vertices, found = await from_pieces(
             self._ctx, self._shard, split, theirs, "sum", self._later
         )

@@ -56,11 +56,19 @@ class Crew:
         BaseException
             What `work` has raised, on this slot, whoever called it.
         """
+        if pieces == 1:  # there is nothing that another one could take
+            done = [work(0)]
+            self._help()
+            return done
         job = self._jobs[slot] = _Job(work, pieces)
-        while any(some.take() for some in [job, *self._jobs.values()]):
-            pass
+        self._help(job)
         del self._jobs[slot]
         return job.results()
+
+    def _help(self, *first: _Job[Any]) -> None:
+        """Do what nobody has begun, of these jobs first."""
+        while any(some.take() for some in [*first, *self._jobs.values()]):
+            pass
 
 
 class _Job(Generic[T]):

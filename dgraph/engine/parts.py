@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dgraph.engine.context import Context
 from dgraph.engine.translate import ids_of_locals
 from dgraph.exchange.combining import can_combine
+from dgraph.exchange.frame import Frame
 from dgraph.kernels import kernel
 from dgraph.shard import Shard, Split
 from dgraph.vertices.ids import Ids, concat_ids, ids_from_columns
@@ -55,14 +56,16 @@ async def from_pieces(
     """
     if ctx.gateways is not None and can_combine(combine, values.dtype):
         return await ctx.reduce(shard, split.vertices, values, None, work, combine)
-    cuts = _cuts(shard, split)
-    columns = [(values[a:b],) if b > a else None for a, b in cuts]
-    came = await ctx.alltoall(columns, work=work)
-    masters = [split.sent[slot] for slot, some in enumerate(came) if some is not None]
-    sent = [some[0] for some in came if some is not None]
-    if not sent:
+    frames = [
+        Frame(ctx.slot, target, (values[a:b],), b - a)
+        for target, (a, b) in enumerate(_cuts(shard, split))
+        if b > a
+    ]
+    came = await ctx.exchange(frames, work=work)
+    if not came:
         return split.heavy[:0], values[:0]
-    return np.concatenate(masters), np.concatenate(sent)
+    masters = np.concatenate([split.sent[frame.source] for frame in came])
+    return masters, np.concatenate([frame.columns[0] for frame in came])
 
 
 async def from_some(
@@ -191,7 +194,11 @@ def search_pieces(offsets, targets, rank, pieces, wanted, at):  # type: ignore[n
 
 
 def _cuts(shard: Shard, split: Split) -> list[tuple[int, int]]:
-    """Return which pieces are of vertices of each slot."""
-    starts = np.searchsorted(split.vertices, shard.group_start)
-    ends = np.searchsorted(split.vertices, shard.group_start + shard.group_size)
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+    """Return which pieces are of vertices of each slot; they are kept with the shard."""
+    name = "cuts of pieces of out-edges" if split is shard.out_split else "cuts of pieces"
+    cuts: list[tuple[int, int]] | None = shard.derived.get(name)
+    if cuts is None:
+        starts = np.searchsorted(split.vertices, shard.group_start)
+        ends = np.searchsorted(split.vertices, shard.group_start + shard.group_size)
+        cuts = shard.derived[name] = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    return cuts
