@@ -162,7 +162,16 @@ def test_what_is_of_another_cluster_is_left_out_unless_it_was_given(
     with pytest.raises(OptionError, match="names none of the hosts"):
         settle(members(3), elsewhere)
     monkeypatch.setenv("DGRAPH_TOPOLOGY", "host,rack\na,r0,x\n")
-    with pytest.raises(ValueError, match="line 2"):  # it is wrong, whatever the cluster
+    with pytest.raises(ValueError, match=r"^DGRAPH_TOPOLOGY: topology, line 2: "):
+        settle(members(3))  # it is wrong, whatever the cluster
+    monkeypatch.setenv("DGRAPH_TOPOLOGY", "nowhere.conf")
+    with pytest.raises(FileNotFoundError, match=r"^DGRAPH_TOPOLOGY: .* no file nowhere.conf"):
+        settle(members(3))
+    monkeypatch.delenv("DGRAPH_TOPOLOGY")
+    with (
+        dask.config.set({"dgraph.topology": 7}),
+        pytest.raises(TypeError, match=r"^dgraph.topology: topology must be"),
+    ):
         settle(members(3))
 
 

@@ -168,6 +168,10 @@ def test_drawing() -> None:
         lambda: Topology.from_fanouts([2.0, 2]),  # type: ignore[list-item]
         lambda: Topology.from_paths({}),
         lambda: Topology.from_paths({0: "a", 2: "b"}),
+        lambda: Topology.from_paths("a/b"),
+        lambda: Topology.from_paths(5),  # type: ignore[arg-type]
+        lambda: Topology.from_paths(["a", 5]),  # type: ignore[list-item]
+        lambda: Topology.from_paths([["a", None]]),  # type: ignore[list-item]
         lambda: Topology.from_shape([]),
         lambda: Topology.from_shape([2, 0]),
         lambda: Topology.from_shape(["ab"]),

@@ -137,6 +137,21 @@ def test_a_folder_gives_the_yaml_before_the_conf(tmp_path: Path) -> None:
     assert Topology.read(str(tmp_path)).paths == {"n1": ("b",)}
 
 
+def test_lines_of_slurm_are_read_as_slurm_does() -> None:
+    tree = Topology.read(
+        'SwitchName = l1 Nodes= "n[1-2], n5" \\  # the first\n  LinkSpeed=100\n'
+        "SwitchName=l2 LinkSpeed= \\\n\nNodes\t=n3\nSwitchName=s Switches=l[1-2] \\\n"
+    )
+    l1, l2 = ("s", "l1"), ("s", "l2")
+    assert tree.paths == {"n1": l1, "n2": l1, "n5": l1, "n3": l2}
+    for odd, line, said in (
+        ("SwitchName = a \\\n b", 1, "expected words such as Key=Value, got 'b'"),
+        ("SwitchName=a Nodes=b\nSwitchName=c \\\nNodes= \\\nNodes=d", 2, "got Nodes twice"),
+    ):
+        with pytest.raises(TopologyError, match=f"line {line}: .*{said}"):
+            Topology.read(odd + "\n")
+
+
 def test_a_text_of_one_line() -> None:
     assert Topology.read("SwitchName=a Nodes=n[1-2]").slots == 2
 

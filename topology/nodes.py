@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from dgraph.errors import OptionError
+from dgraph.errors import OptionError, OptionTypeError
 
 Shape: TypeAlias = "int | Sequence[Shape]"
 Key = tuple[str, int]  # name and number of a domain
@@ -69,6 +69,11 @@ def node_of_paths(paths: Mapping[int, str | Sequence[str]]) -> Node:
 
 def _split(path: str | Sequence[str]) -> tuple[str, ...]:
     parts = path.split("/") if isinstance(path, str) else path
+    if not isinstance(parts, Sequence) or not all(isinstance(part, str) for part in parts):
+        raise OptionTypeError(
+            'expected a path such as "dc1/rack2/host3", or a list of names, for each slot, got '
+            f"{path!r}"
+        )
     return tuple(part for part in parts if part)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.errors import OptionError, TopologyWarning
+from dgraph.errors import OptionError, OptionTypeError, TopologyWarning
 from dgraph.topology import draw, plot
 from dgraph.topology.levels import Levels
 from dgraph.topology.nodes import Node, Shape, node_of_paths, node_of_shape, partitions
@@ -113,6 +113,8 @@ class Topology(Levels):
         >>> tree.levels(0)
         array([0, 1, 3])
         """
+        if isinstance(paths, str) or not isinstance(paths, Mapping | Sequence):
+            raise OptionTypeError(f"expected a mapping or list of paths, got {paths!r:.60}")
         by_slot = dict(paths if isinstance(paths, Mapping) else enumerate(paths))
         absent = [slot for slot in range(len(by_slot)) if slot not in by_slot]
         if absent or not by_slot:

@@ -169,7 +169,10 @@ def _settle(members: Sequence[Member], topology: Given, file: Given, nodes: Give
 
     def by_file(word: str, given: Given) -> Callable[[], Topology | None]:
         def read() -> Topology | None:
-            tree = as_topology(given)
+            try:
+                tree = as_topology(given)
+            except (TopologyError, OptionTypeError) as error:
+                raise type(error)(f"{word}: {error}") from None
             return None if tree is None else _fit(members, tree, word)
 
         return read

@@ -10,7 +10,13 @@ from dgraph.topology.sources.text import Notes, Text
 
 __all__ = ["Record", "records"]
 
-_WORD = re.compile(r"([A-Za-z_]+)=(\S*)")
+_WORD = re.compile(r'([A-Za-z_]+)=(?:"([^"]*)"|(\S*))')
+
+#: Words, of which a quoted part may hold spaces.
+_WORDS = re.compile(r'(?:"[^"]*"|\S)+')
+
+#: Blanks round an equals sign; after one only if no key follows, for values may be empty.
+_BLANKS = re.compile(r"\s+=\s*|=\s+(?=[^\s=]+(?:\s+[^\s=]|\s*$))")
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,10 @@ class Record:
 
 
 def records(text: Text, known: Mapping[str, str], notes: Notes) -> Iterator[Record]:
-    """Yield the lines; a key that is not known is left out with a warning.
+    r"""Yield the lines; a key that is not known is left out with a warning.
+
+    As Slurm reads them: there may be blanks round an equals sign, a value may be quoted, and a
+    line that ends in a backslash goes on in the next one.
 
     Parameters
     ----------
@@ -46,10 +55,13 @@ def records(text: Text, known: Mapping[str, str], notes: Notes) -> Iterator[Reco
     [{'switchname': 'a', 'nodes': 'n1'}]
     >>> notes.all()
     ('line 1: unknown key Colour is ignored',)
+    >>> text = Text('switchname = a \\\n  NODES="n1,n2"')
+    >>> [record.values for record in records(text, {"switchname": "", "nodes": ""}, notes)]
+    [{'switchname': 'a', 'nodes': 'n1,n2'}]
     """
-    for number, line in text.lines():
+    for number, line in _whole_lines(text):
         values: dict[str, str] = {}
-        for word in line.split():
+        for word in _WORDS.findall(_BLANKS.sub("=", line)):
             match = _WORD.fullmatch(word)
             if not match:
                 raise text.error(number, f"expected words such as Key=Value, got {word!r}")
@@ -59,5 +71,18 @@ def records(text: Text, known: Mapping[str, str], notes: Notes) -> Iterator[Reco
             elif key in values:
                 raise text.error(number, f"expected each key once, got {match[1]} twice")
             else:
-                values[key] = match[2]
+                values[key] = match[2] or match[3] or ""
         yield Record(number, values)
+
+
+def _whole_lines(text: Text) -> Iterator[tuple[int, str]]:
+    """Yield lines with those that they go on in, each with the number of its first one."""
+    first, begun = 0, ""
+    for number, line in text.lines():
+        first = first if begun else number
+        begun += line.removesuffix("\\") + " "
+        if not line.endswith("\\"):
+            yield first, begun
+            begun = ""
+    if begun:
+        yield first, begun
