@@ -207,7 +207,8 @@ def load(
     strategy = None if placement is None else resolve(placement)
     remembered = {"most": None, **saved.facts.rhizomes}
     if rhizome_max is not None:
-        remembered |= {"most": rhizome_max, "cutoff": None, "fission": False}
+        remembered |= {"most": rhizome_max, "cutoff": None}
+        remembered |= {"fission": False, "blocks": False}
     rhizomes = Rhizomes(**remembered)
 
     async def make() -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dgraph.arguments import choice
 from dgraph.build.rhizomes import Rhizomes
@@ -19,6 +19,9 @@ CHOICES = {
     "self_loops": ("keep", "drop", "error"),
     "nulls": ("error", "drop"),
 }
+
+#: How placements may want rows to be split: their attributes.
+OWN = "fission", "blocks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,13 @@ class Policies:
 
     def split(self, placement: Strategy | EdgeStrategy, topology: Topology) -> Rhizomes | None:
         """Return how heavy vertices are split, as the user or the placement wants it."""
-        fission = bool(getattr(placement, "fission", False))
+        fission, blocks = (bool(getattr(placement, name, False)) for name in OWN)
         if self.rhizomes is None or self.rhizomes.off:
-            return Rhizomes(fission=True, topology=topology) if fission else None
+            found = Rhizomes(None, fission=fission, blocks=blocks, topology=topology)
+            return None if found.off else found
         if fission and not self.rhizomes.fission:
             raise OptionError(
                 "expected rhizome_max or a placement with fission, got both: heavy vertices "
                 "are split in one way, so drop one of them"
             )
-        return self.rhizomes.on(topology)
+        return replace(self.rhizomes.on(topology), blocks=self.rhizomes.blocks or blocks)

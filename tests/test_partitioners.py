@@ -135,7 +135,7 @@ def test_every_vertex_gets_one_slot_and_no_slot_too_many(
     assert ((owner >= 0) & (owner < spread.slots)).all()
     assert np.array_equal(owner, owners(strategy, graph, spread))
     loads = np.bincount(owner, minlength=spread.slots)
-    bounded = not isinstance(strategy, Adp) and getattr(strategy, "edges", "") != "2d-in-domain"
+    bounded = not isinstance(strategy, Adp)
     if bounded and graph.n:
         eps = getattr(strategy, "eps", 0.0)
         cap = max(-(-graph.n // spread.slots), int((1 + eps) * graph.n / spread.slots))

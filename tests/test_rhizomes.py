@@ -19,6 +19,7 @@ import dgraph as dg
 from dgraph.algorithms import cdlp as cdlp_module
 from dgraph.algorithms.cdlp import cdlp_slot
 from dgraph.algorithms.pagerank import pagerank_slot
+from dgraph.build.blocks import block_slots
 from dgraph.build.joining import whole_rows
 from dgraph.build.rhizomes import ALLOCATIONS, Rhizomes, allot, nearness
 from dgraph.build.splitting import split_rows
@@ -85,6 +86,7 @@ def cases(draw: st.DrawFn, directed: bool | None = None) -> Case:
         draw(st.sampled_from(ALLOCATIONS)),
         draw(st.sampled_from([None, None, 1, 2, 5])),
         fission=draw(st.booleans()),
+        blocks=draw(st.booleans()),
     )
     return Case(graph, slots, np.array(owner, np.int64), how)
 
@@ -133,6 +135,62 @@ def test_entries_stay_beside_their_other_end(owners: list[int], data: st.DataObj
     assert np.array_equal(np.bincount(where, minlength=4), sizes)
     at_home = np.bincount(where[where == owner], minlength=4)
     assert np.array_equal(at_home, np.minimum(sizes, np.bincount(owner, minlength=4)))
+
+
+@given(st.integers(1, 12), st.integers(1, 3), st.data())
+def test_blocks_are_rows_and_columns_of_a_leaf_domain(
+    inside: int, domains: int, data: st.DataObject
+) -> None:
+    tree = Topology.from_fanouts([inside, domains])
+    slot = data.draw(st.integers(0, tree.slots - 1))
+    to = block_slots(tree, slot)
+    assert (tree.levels(slot)[to] == 0).all()
+    assert to[slot] == slot
+    rows = next(m for m in range(int(inside**0.5), 0, -1) if inside % m == 0)
+    assert len(set(to.tolist())) == inside // rows  # one row of the domain
+    others = np.arange(tree.slots)
+    for other in np.flatnonzero(tree.levels(slot) == 0).tolist():
+        again = block_slots(tree, other)
+        if again[other] in to:  # of the same row: the same columns
+            assert np.array_equal(again, to)
+        else:
+            assert not set(again.tolist()) & set(to.tolist())
+    for column in set(to.tolist()):  # as many columns of each domain as rows are in it
+        owners = others[to == column]
+        assert np.bincount(tree.domain_of(0)[owners]).tolist() == [rows] * domains
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_are_blocked_inside_leaf_domains(directed: bool) -> None:
+    tree, n = Topology.from_fanouts([6, 2]), 120
+    draw = np.random.default_rng(5)
+    ends = draw.integers(0, n, (2, 900))
+    graph = plain(*ends, directed=directed)
+    owner = np.arange(graph.n) % 12
+    how = Rhizomes(None, blocks=True, topology=tree)
+    shards, told = Case(graph, 12, owner, how).split()
+    assert how.in_words(told).startswith("edges blocked m x n inside leaf domains, rows in ")
+    at_home = 0
+    for shard, before in zip(shards, build(graph, 12, owner), strict=True):
+        for (rows, split), (whole, _) in zip(shard.families, before.families, strict=True):
+            assert split is not None
+            assert np.array_equal(split.heavy, np.flatnonzero(np.diff(whole.offsets) > 3))
+            mine = np.repeat(np.full(shard.masters, shard.slot), np.diff(rows.offsets))
+            owners = np.array([shard.slot, *shard.peers])
+            peer = np.searchsorted(shard.peer_start, split.vertices, side="right")
+            theirs = np.repeat(owners[peer], np.diff(split.rows.offsets))
+            for of_row, targets in ((mine, rows.targets), (theirs, split.rows.targets)):
+                far = owners[np.searchsorted(shard.peer_start, targets, side="right")]
+                assert (tree.domain_of(0)[of_row] == tree.domain_of(0)[shard.slot]).all()
+                assert (of_row % 6 // 3 == shard.slot % 6 // 3).all()  # 2 x 3
+                astray = far % 3 != shard.slot % 3
+                assert not astray[of_row != shard.slot].any()
+                if targets is rows.targets:
+                    row = np.repeat(np.arange(shard.masters), np.diff(rows.offsets))
+                    heavy = astray & np.isin(row, split.heavy)
+                    assert np.unique(row[heavy]).size == np.count_nonzero(heavy)
+                    at_home += int((~astray & np.isin(row, split.heavy)).sum())
+    assert at_home > 300  # most rows have entries of their own column; one stays in any case
 
 
 # The pieces
@@ -342,6 +400,42 @@ def test_fission_splits_what_a_slot_would_be_filled_with(
         assert "a quarter of the edges of a slot" in g.placement.figures().why
     with pytest.raises(dg.DgraphError, match="got both"):
         dg.from_edges(star, placement=fission, rhizome_max=4, client=client)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_placement_may_block_all_edges(
+    client: Client, edges: pd.DataFrame, directed: bool, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"client": client, "virtual_slots": 8}
+    with dg.from_edges(edges, directed=directed, **options) as g:
+        expected = results(g)
+    options["topology"] = Topology.from_fanouts([4, 2])
+    figures = []
+    for way in ("source", "2d-in-domain"):
+        placement = dg.placement.Hierarchy(edges=way)
+        for rhizome_max in (None, 4):
+            with dg.from_edges(
+                edges,
+                directed=directed,
+                placement=placement,
+                rhizome_max=rhizome_max,
+                rhizome_allocation="vicinity",
+                **options,
+            ) as g:
+                check_same(results(g), expected)
+                figures.append(g.placement.figures())
+                if rhizome_max is None:
+                    g.save(tmp_path / way)
+    whole, heavy, blocked, both = figures
+    assert blocked.replication < whole.replication
+    assert blocked.split > 0.5 * len(expected["degrees"]) > heavy.split
+    assert whole.split == 0 < blocked.parts < both.parts  # hubs lie on more than two slots
+    for found in (blocked, both):
+        assert found.why.startswith("edges blocked m x n inside leaf domains, rows in ")
+    for rhizome_max, splits in ((None, True), (1, False)):
+        with dg.load(tmp_path / "2d-in-domain", rhizome_max=rhizome_max, **options) as g:
+            assert (g.report["rhizomes"].get("split", 0) > 0) is splits
+            check_same(results(g), expected)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ to travel along them.
 The in-edges of a directed graph are split into rhizomes as the user says, its out-edges into
 ghosts, by the same cutoff rule, in the vicinity of the root, or at home with "sources". In an
 undirected graph a row is both, and it is split once, as the in-edges are. Fission (of TopoX) is
-the same with another cutoff: a quarter of the edges of a slot.
+the same with another cutoff: a quarter of the edges of a slot. Rows that are split neither way
+can be blocked inside the leaf domains (see `blocks`).
 
 After "Rhizomes to load balance skewed in-degree distributions"; the paper does not say how the
 cutoff is rounded.
@@ -49,6 +50,8 @@ Array = NDArray[Any]
 #: Where rhizomes may go, the default first.
 ALLOCATIONS = ("random", "vicinity", "sources")
 
+_PARTS = "part", "parts"
+
 
 @dataclass(frozen=True)
 class Rhizomes:
@@ -64,19 +67,23 @@ class Rhizomes:
     fission : bool
         Split what has more than a quarter of a slot's edges, into as many parts as that has
         quarters, at most one a slot, siblings in the same leaf domain first.
+    blocks : bool
+        Block all other rows m x n over the slots of their leaf domains, if they have more
+        entries than columns.
     topology : Topology, optional
         The graph's own, if left out.
 
     Examples
     --------
-    >>> Rhizomes(4).cut(10, edges=10, slots=4), Rhizomes(1)
-    ((4, 3), Rhizomes(most=1, allocation='random', cutoff=None, fission=False, topology=None))
+    >>> Rhizomes(4).cut(10, edges=10, slots=4), Rhizomes(4).off, Rhizomes(1).off
+    ((4, 3), False, True)
     """
 
     most: int | None = 16
     allocation: str = "random"
     cutoff: int | None = None
     fission: bool = False
+    blocks: bool = False
     topology: Topology | None = None
 
     def __post_init__(self) -> None:
@@ -99,6 +106,11 @@ class Rhizomes:
     @property
     def off(self) -> bool:
         """Whether nothing can be split."""
+        return not self.blocks and self.only_blocks
+
+    @property
+    def only_blocks(self) -> bool:
+        """Whether no row is split because it is long."""
         return not self.fission and (self.most is None or self.most <= 1)
 
     @property
@@ -109,6 +121,7 @@ class Rhizomes:
             "allocation": self.allocation,
             "cutoff": None if self.cutoff is None else int(self.cutoff),
             "fission": self.fission,
+            "blocks": self.blocks,
         }
 
     def in_words(self, told: Mapping[str, int]) -> str:
@@ -119,6 +132,9 @@ class Rhizomes:
         >>> Rhizomes(4).in_words({"cutoff": 3, "split": 2, "pieces": 7})
         '2 vertices of more than 3 edges, 1/4 of the most, in 7 parts'
         """
+        if self.blocks:
+            parts = sum(told[key] for key in ("out_pieces", "pieces") if key in told)
+            return f"edges blocked m x n inside leaf domains, rows in {_many(parts, *_PARTS)}"
         why = f", 1/{self.most} of the most"
         if self.fission:
             why = ", a quarter of the edges of a slot"
@@ -132,7 +148,7 @@ class Rhizomes:
         return "; ".join(
             f"{_many(told[f'{key}split'], 'vertex', 'vertices')} of more than "
             f"{_many(told[f'{key}cutoff'], kind[:-1], kind)}{why}, "
-            f"in {_many(told[f'{key}pieces'], 'part', 'parts')}"
+            f"in {_many(told[f'{key}pieces'], *_PARTS)}"
             for key, kind in kinds
         )
 
@@ -153,6 +169,8 @@ class Rhizomes:
         """
         if self.fission:
             return slots, max(1, edges // (4 * slots))
+        if self.only_blocks:
+            return 1, 1
         most = int(self.most or 1)
         return most, int(self.cutoff or max(1, -(-largest // most)))
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.build.blocks import allot_blocks, block_slots
 from dgraph.build.numberset import NumberSet, mark
 from dgraph.build.owning import Seats
 from dgraph.build.pieces import Pieces, agree_anew, by_family, moved_by, relaid, seats_of
@@ -60,13 +61,20 @@ async def split_rows(ctx: Context, shard: Shard, how: Rhizomes) -> tuple[Shard, 
         rule.cut(int(most), shard.num_edges, ctx.slots)
         for rule, most in zip(rules, await ctx.allreduce(largest, "max"), strict=True)
     ]
-    near = nearness(how.topology or Topology.from_fanouts([ctx.slots]))
+    topology = how.topology or Topology.from_fanouts([ctx.slots])
+    near = nearness(topology)
     plans = [
         _plan(shard, rows, rule, cut, near)
         for rows, rule, cut in zip(families, rules, cuts, strict=True)
     ]
     if how.allocation == "sources" and not how.fission:
         await _even_out(ctx, families, plans)
+    if how.blocks:
+        by_owner = block_slots(topology, ctx.slot)
+        plans = [
+            plan.beside(_plan_blocks(shard, rows, by_owner))
+            for rows, plan in zip(families, plans, strict=True)
+        ]
     plans = [plan.trimmed(ctx.slot) for plan in plans]
     counts = [count for plan in plans for count in (plan.heavy.size, plan.pieces)]
     counts += [plan.parted(rows.targets) for rows, plan in zip(families, plans, strict=True)]
@@ -127,6 +135,25 @@ class _Plan:
         """Return the plan without rows of which nothing goes anywhere else."""
         parted = np.isin(self.row, self.row[self.slot != root])
         return _Plan(self.entries[parted], self.row[parted], self.slot[parted])
+
+    def beside(self, others: _Plan) -> _Plan:
+        """Return this plan with the rows of another one that it has not itself."""
+        new = ~np.isin(others.row, self.row)
+        entries = np.append(self.entries, others.entries[new])
+        by_row = np.argsort(entries, kind="stable")
+        row = np.append(self.row, others.row[new])[by_row]
+        slot = np.append(self.slot, others.slot[new])[by_row]
+        return _Plan(entries[by_row], row, slot)
+
+
+def _plan_blocks(shard: Shard, rows: Adjacency, by_owner: NDArray[np.int32]) -> _Plan:
+    """Block the rows of a family that have more entries than there are columns."""
+    degree = np.diff(rows.offsets)
+    many = degree > np.unique(by_owner).size
+    entries = np.flatnonzero(np.repeat(many, degree))
+    row = np.repeat(np.flatnonzero(many).astype(np.int32), degree[many])
+    owner = _owners(shard, rows.targets[entries])
+    return _Plan(entries, row, allot_blocks(owner, row, shard.slot, by_owner))
 
 
 def _plan(

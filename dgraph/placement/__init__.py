@@ -28,7 +28,8 @@ the time of a build beside their own, and the edges a second time while it lasts
 works on all slots that there is work for; the five after it gather the graph on one.
 
 Over any of them the edges of heavy vertices can be split (``from_edges(rhizome_max=16)``, see
-`dgraph.build.rhizomes`): a vertex keeps its owner, and pieces of its row lie on other slots.
+`dgraph.build.rhizomes`): a vertex keeps its owner, and pieces of its row lie on other slots. So
+they do with ``Hierarchy(edges="2d-in-domain")`` (see `dgraph.build.blocks`).
 BFS (and SSSP without weights), PageRank, CDLP and weak components work on the pieces; weighted
 SSSP, betweenness, strong components, cores, triangles, clustering and vertex programs put the
 rows together on the owners when they first run.

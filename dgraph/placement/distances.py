@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.build.blocks import near_root
 from dgraph.errors import OptionError
 from dgraph.figures import unit_costs
 from dgraph.topology import Topology
@@ -85,12 +86,3 @@ def coordinates(topology: Topology) -> NDArray[np.int64]:
             found[level, :, inside] = np.stack(divmod(number, columns), axis=1)
         inner = outer
     return found
-
-
-def near_root(number: int) -> int:
-    """Return the greatest divisor that is no greater than the square root.
-
-    >>> near_root(12), near_root(7)
-    (3, 1)
-    """
-    return max(d for d in range(1, int(number**0.5) + 1) if number % d == 0)

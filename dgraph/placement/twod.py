@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.build.blocks import near_root
 from dgraph.build.strategy import Totals, VertexBlock
 from dgraph.engine.context import Context
-from dgraph.placement.distances import near_root
 from dgraph.shard import Shard
 from dgraph.topology import Topology
 
