@@ -155,6 +155,7 @@ def test_the_command_prints_and_writes_every_table(
     ring, auto = (row["frames"] for row in tables["baselines"]["rows"][:2])
     assert ring > auto  # frames that are passed on count each time
     full = tables["virtual_full"]["rows"]
+    assert {row["slots"] for row in full} == {79_024}
     seconds = {
         (row["machine"], row["algorithm"], row["routing"]): row["seconds"] for row in full
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,7 @@ def test_what_a_probe_says() -> None:
     assert PROBE.costs(3) == ((1e-5, 1e-5, 1e-5, 2e-3), (0.0, 0.0, 2e-9, 1e-8))
     assert "level 2: comm is faster than unix" in str(PROBE)
     assert "3 pod" in str(PROBE)
+    assert PROBE._repr_html_() == f"<pre>{PROBE}</pre>"
     assert float(LINKS[3].at(1 << 25)) == pytest.approx(2e-3 + 1e-8 * (1 << 25))
     with pytest.raises(OptionError, match="expected one of the links"):
         PROBE.link(1, "unix")
@@ -87,6 +90,40 @@ def test_a_probe_is_written_and_read(tmp_path: Path) -> None:
         Probe.read(path)
     with pytest.raises(FileNotFoundError, match="expected a probe"):
         CostModel.of(str(tmp_path / "nowhere.json"), 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sizes": ["a", 2]},
+        {"sizes": []},
+        {"sizes": [64, 1]},
+        {"sizes": [0, 1]},
+        {"seconds": [1.0]},
+        {"seconds": [1.0, 0.0]},
+        {"pair": [1]},
+        {"alpha": -1.0},
+        {"alpha": "x"},
+        {"beta": None},
+        {"level": 1.5},
+    ],
+    ids=str,
+)
+def test_a_probe_that_was_spoiled_is_refused_with_its_line(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    link = Link(0, "unix", (0, 1), (1, 64), (1e-5, 2e-5), 1e-5, 0.0)
+    record = json.loads(json.dumps(Probe(0, ("a",), (link,)).to_dict()))
+    record["links"][0] |= change
+    path = tmp_path / "probe.json"
+    text = json.dumps(record, indent=1)
+    path.write_text(text)
+    line = 1 + text[: text.index('"level"')].count("\n") - 1
+    with pytest.raises(TopologyError, match=f"^probe.json, line {line}: expected"):
+        CostModel.of(str(path), 0)
+    record["links"] = [{**asdict(link), "beta": 0}]  # an integer is a number
+    path.write_text(json.dumps(record))
+    assert CostModel.of(str(path), 0).alpha == (1e-5,)
 
 
 def test_a_kept_probe_is_that_of_the_same_hosts_and_levels(probes: Path) -> None:

@@ -222,6 +222,9 @@ def test_groups_skip_domains_of_one_slot_and_levels_that_cost_alike() -> None:
     assert model.group_level(Topology.from_fanouts([1, 1, 2])) is None
     assert CostModel.preset("decade", 2).group_level(Topology.from_fanouts([4, 2, 2])) == 0
     assert CostModel.preset("decade", 0).group_level(Topology.from_fanouts([4])) is None
+    for dearer, level in ((3.0, 0), (2.9, None)):
+        near = CostModel((1.0, 1.0), (1.0, dearer))
+        assert near.group_level(Topology.from_fanouts([4, 2])) == level
 
 
 def test_host_key_is_that_of_every_process_here(monkeypatch: pytest.MonkeyPatch) -> None:

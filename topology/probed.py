@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -254,16 +257,7 @@ class Probe:
         text = text or Text("", "probe")
         if not isinstance(record, Mapping) or record.get("kind") != _KIND:
             raise text.error(1, f'expected a probe, a JSON object of "kind" "{_KIND}"')
-        links = []
-        for each in expect(record, "links", list, text):
-            sizes, seconds = (expect(each, key, list, text) for key in ("sizes", "seconds"))
-            numbers = [expect(each, key, float, text) for key in ("alpha", "beta")]
-            pair = expect(each, "pair", list, text)
-            level = expect(each, "level", int, text)
-            transport = expect(each, "transport", str, text)
-            links.append(
-                Link(level, transport, tuple(pair), tuple(sizes), tuple(seconds), *numbers)
-            )
+        links = [_read_link(each, text) for each in expect(record, "links", list, text)]
         return cls(
             expect(record, "height", int, text),
             tuple(expect(record, "hosts", list, text)),
@@ -314,6 +308,32 @@ class Probe:
                 for size, before, after in self.crossovers(level)
             ]
         return "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        """Show the table in a notebook."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _read_link(record: Any, text: Text) -> Link:
+    """Return the link that an object of a probe describes."""
+    sizes, seconds = (tuple(expect(record, key, list, text)) for key in ("sizes", "seconds"))
+    alpha, beta = (expect(record, key, float | int, text) for key in ("alpha", "beta"))
+    pair, level = expect(record, "pair", list, text), expect(record, "level", int, text)
+    figures = [*sizes, *seconds, alpha, beta]
+    if not (
+        all(type(figure) in (int, float) and 0 <= figure < math.inf for figure in figures)
+        and 0 < len(sizes) == len(seconds)
+        and all(0 < one < other for one, other in pairwise(sizes))
+        and min(*sizes, *seconds) > 0
+        and len(pair) == 2
+    ):
+        raise text.error(
+            record.line,
+            "expected ascending sizes, as many seconds, a pair of slots, and figures that are "
+            "not negative",
+        )
+    transport = expect(record, "transport", str, text)
+    return Link(level, transport, tuple(pair), sizes, seconds, float(alpha), float(beta))
 
 
 def keep(probe: Probe) -> Path | None:

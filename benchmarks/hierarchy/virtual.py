@@ -77,24 +77,20 @@ class Simulation:
 
 
 def tree_of(machine: str, slots: int) -> Topology:
-    """Return the domain tree of a machine with so many slots.
+    """Return the domain tree of a machine with so many slots, of which the last may be less.
 
     Examples
     --------
     >>> tree_of("tianhe", 256)
     Topology(slots=256, height=3, domains=256+32+4+1)
+    >>> tree_of("tianhe", FULL)
+    Topology(slots=79024, height=4, domains=79024+9878+1235+78+1)
     """
-    fanouts, left = [], slots
-    for fanout in _FANOUTS[machine]:
-        fanouts.append(min(fanout, left))
-        left //= fanouts[-1]
-    return Topology.from_fanouts([*fanouts, left] if left > 1 else _without_ones(fanouts))
-
-
-def _without_ones(fanouts: list[int]) -> list[int]:
-    while len(fanouts) > 1 and fanouts[-1] == 1:
-        fanouts = fanouts[:-1]
-    return fanouts
+    sizes = [min(size, slots) for size in np.cumprod(_FANOUTS[machine]).tolist()]
+    sizes = [size for size in sizes if size < slots] + [slots]
+    partitions = [(np.arange(slots) // size).tolist() for size in sizes]
+    names = [[""] * (partition[-1] + 1) for partition in partitions]
+    return Topology.from_dict({"partitions": partitions, "names": names, "level_names": ()})
 
 
 def cost_of(machine: Machine) -> CostModel:

@@ -60,14 +60,14 @@ def load(text: Text) -> Any:
         raise text.error(None, "expected JSON that is not nested so deeply") from None
 
 
-def expect(record: Any, key: str, kind: type[Any], text: Text, above: Any = None) -> Any:
+def expect(record: Any, key: str, kind: Any, text: Text, above: Any = None) -> Any:
     """Return a value that an object must have.
 
     Parameters
     ----------
     record : Located
     key : str
-    kind : type
+    kind : type or union of types
         Of the value.
     text : Text
         For errors.
@@ -88,7 +88,8 @@ def expect(record: Any, key: str, kind: type[Any], text: Text, above: Any = None
         raise text.error(line, f'expected an object with "{key}", got none')
     value = record[key]
     if not isinstance(value, kind) or value == "":
-        raise text.error(line, f'expected "{key}" to be {kind.__name__}, got {value!r:.60}')
+        named = getattr(kind, "__name__", kind)
+        raise text.error(line, f'expected "{key}" to be {named}, got {value!r:.60}')
     return value
 
 
