@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dgraph.config import TRANSPORTS
 from dgraph.engine.carriers import carrier
 from dgraph.engine.probe import pairs
 from dgraph.engine.spec import Member
@@ -218,3 +220,13 @@ def test_auto_takes_the_best_that_works(
     assert found == (
         best if wanted == "auto" and works.get(best) else carrier(here, there, wanted, full)
     )
+
+
+def test_memory_and_unix_sockets_never_lead_to_another_host() -> None:
+    here, there = (
+        Member(f"tcp://{at}:1", str(at), host, 1, (at,), place=Place("w", at, 0, 8), tcp=True)
+        for at, host in enumerate("ab")
+    )
+    for wanted, best in product(TRANSPORTS, ("", *TRANSPORTS)):
+        found = carrier(here, there, wanted, {"a", "b"}, best)
+        assert found in ("mpi", "tcp", "comm")

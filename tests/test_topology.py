@@ -242,6 +242,20 @@ def test_host_key_is_that_of_every_process_here(monkeypatch: pytest.MonkeyPatch)
     assert inode == 0
 
 
+def test_containers_of_one_machine_are_hosts_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """They share the boot id, and have a network namespace each."""
+    keys = {host_key()}
+    for container in ("a", "b"):
+        namespace = tmp_path / container
+        namespace.touch()
+        monkeypatch.setattr("dgraph.topology.host._NAMESPACE", namespace)
+        keys.add(host_key())
+    assert len(keys) == 3
+    assert len({boot for boot, _ in keys}) == 1
+
+
 def test_groups_of_slots_out_of_order() -> None:
     groups = Groups.of([0, 1, 0, 1, 1])
     assert [slots.tolist() for slots in groups.split()] == [[0, 2], [1, 3, 4]]
