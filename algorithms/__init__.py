@@ -24,6 +24,7 @@ Kernels that are long, or that several share, are in files of their own::
     core_number             _peel: what one slot has as a whole
     vertex_program          _supersteps, _messages, _totals
     several                 _weights: checks; _by_weight, _simple: rows in another sequence;
+                            _first: the heaviest in-neighbour of every vertex;
                             _sparse: some masters tell their proxies; _together, _finish: one
                             slot does it for all, or does the rest; _prefetch
 """

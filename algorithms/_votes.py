@@ -30,6 +30,7 @@ __all__ = ["Votes"]
 
 Array = NDArray[Any]
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_NOTHING = np.zeros(0, np.int64)
 
 
 class Votes:
@@ -55,8 +56,9 @@ class Votes:
         base = int(shard.bases[shard.slot])
         self._rows: list[tuple[Array, Array, Adjacency]] = []
         for rows, split in shard.families:
-            self._rows.append((self.heavy + np.int64(base), self.heavy, rows))
-            if split is not None:
+            if self.heavy.size:
+                self._rows.append((self.heavy + np.int64(base), self.heavy, rows))
+            if split is not None and split.vertices.size:
                 pieces = np.arange(split.vertices.size, dtype=np.int32)
                 self._rows.append((split.placed, pieces, split.rows))
 
@@ -70,7 +72,8 @@ class Votes:
             Whether every vertex still has its own.
         """
         alone = first and self._alone
-        counted = [self._count(*some, label, alone) for some in self._rows]
+        counted = [(_NOTHING, label[:0], _NOTHING)]
+        counted += [self._count(*some, label, alone) for some in self._rows]
         vertex, labels, counts = (np.concatenate(some) for some in zip(*counted, strict=True))
         if alone:
             by_vertex = np.argsort(vertex, kind="stable")
@@ -105,18 +108,23 @@ class Votes:
         self, vertex: Array, slot: Array, labels: Array, counts: Array
     ) -> Sequence[Array]:
         """Send each count to a slot; return what came, by vertex."""
-        numbers = np.zeros(self._ctx.slots, np.int64)
-        slot = slot.astype(np.int32)
-        count_slots(slot, numbers)
-        came = await self._ctx.alltoall(deal([vertex, labels, counts], slot, numbers))
-        found = [(vertex[:0], labels[:0], counts[:0])]
-        found += [(some[0], some[1], some[2]) for some in came if some is not None]
-        columns = [np.concatenate(some) for some in zip(*found, strict=True)]
+        dealt: list[tuple[Array, ...] | None] = [None] * self._ctx.slots
+        if vertex.size:
+            numbers = np.zeros(self._ctx.slots, np.int64)
+            slot = slot.astype(np.int32)
+            count_slots(slot, numbers)
+            dealt = deal([vertex, labels, counts], slot, numbers)
+        came = [some for some in await self._ctx.alltoall(dealt) if some is not None]
+        if not came:
+            return vertex[:0], labels[:0], counts[:0]
+        columns = [np.concatenate(some) for some in zip(*came, strict=True)]
         by_vertex = np.argsort(columns[0], kind="stable")
         return [column[by_vertex] for column in columns]
 
     def _best(self, vertex: Array, labels: Array, counts: Array) -> tuple[Array, Array, Array]:
         """Return for each vertex the label with most votes, of several the smallest."""
+        if not vertex.size:
+            return vertex, labels, counts
         if self._counters is None:
             by_label = np.lexsort((labels, vertex))
             vertex, labels, counts = vertex[by_label], labels[by_label], counts[by_label]

@@ -49,6 +49,7 @@ from numpy.typing import NDArray
 
 from dgraph.algorithms._afar import Afar, spares_supersteps
 from dgraph.algorithms._by_frames import search_by_frames
+from dgraph.algorithms._first import first_neighbours
 from dgraph.algorithms._levels_abreast import Rules
 from dgraph.algorithms._search import (
     Search,
@@ -154,20 +155,20 @@ async def _search_from(
     s = _search_in(shard, lambda *form: ctx.scratch(shard, *form))
     forget(s, rules.reachable)
     start(s, here)
-    first = partial(_first_neighbours, shard)
+    first = partial(first_neighbours, shard)
     are_vertices = await search_by_frames(ctx, shard, s, rules, first, afar)
     leave_out(s, rules.reachable)
     return s, are_vertices
 
 
 def _room(shard: Shard) -> Room:
-    return make_room(shard, _search_in(shard, fresh), _first_neighbours(shard))
+    return make_room(shard, _search_in(shard, fresh), first_neighbours(shard))
 
 
 def _near_room(ctx: Context, shard: Shard, common: Common) -> NearRoom:
     search, nothing = _search_in(shard, fresh, in_common(ctx, common)), np.zeros(0, np.int32)
     search = search._replace(level=nothing, parent=nothing)
-    return make_near_room(ctx, shard, common, search, _first_neighbours(shard))
+    return make_near_room(ctx, shard, common, search, first_neighbours(shard))
 
 
 def _search_in(
@@ -200,21 +201,6 @@ def _reachable(shard: Shard) -> int:
     if found is None:
         offsets = shard.into.offsets
         found = shard.derived["reachable"] = int(np.searchsorted(offsets, offsets[-1]))
-    return found
-
-
-def _first_neighbours(shard: Shard) -> NDArray[np.uint32]:
-    """Return the first in-neighbour of every master, itself if it has none; kept.
-
-    Most masters find it in the frontier, and then need not look into their row.
-    """
-    found: NDArray[np.uint32] | None = shard.derived.get("first in-neighbours")
-    if found is None:
-        found = np.arange(shard.masters, dtype=np.uint32)
-        offsets, targets = shard.into.offsets, shard.into.targets
-        rows = np.flatnonzero(offsets[1:] > offsets[:-1])
-        found[rows] = targets[offsets[rows]]
-        shard.derived["first in-neighbours"] = found
     return found
 
 

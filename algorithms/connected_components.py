@@ -3,9 +3,12 @@
 Returned is, for every vertex, the smallest vertex (by user id) of its component; direction does
 not matter. The label is the same whatever the partitions.
 
-Inside a slot this is Afforest [1]_: link every vertex with its first few neighbours, find the
+Inside a slot this is like Afforest [1]_: link every vertex with a few neighbours, find the
 largest tree by sampling, and link the other edges only of vertices outside it. An edge between
-two vertices of the largest tree has nothing to say, and most edges are of that kind.
+two vertices of the largest tree has nothing to say, and most edges are of that kind. To read
+the beginning of every row would take longest. So each vertex is linked with its first
+neighbour only, the heaviest, which are kept beside each other; and of each tree that has come
+of that the root, its heaviest vertex, with some more. In a graph with hubs few rows are read.
 
 Between slots::
 
@@ -42,6 +45,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._first import first_neighbours
 from dgraph.algorithms._forest import Forest
 from dgraph.algorithms.strong_components import strong_components_slot
 from dgraph.arguments import choice
@@ -59,8 +63,9 @@ if TYPE_CHECKING:
 
 __all__ = ["connected_components", "connected_components_slot"]
 
-#: Neighbours that every vertex is linked with at first, as in the paper.
-ROUNDS = 2
+#: How often roots are linked, with how many neighbours each, unless so many vertices are in one
+#: tree: the others then are few, and all their edges are linked anyway.
+ROUNDS, SOME, NEARLY_ALL = 2, 16, 0.9
 
 #: Vertices sampled to find the largest tree, as in the GAP Benchmark Suite.
 SAMPLES = 1024
@@ -72,8 +77,12 @@ async def connected_components_slot(ctx: Context, shard: Shard) -> dict[str, Col
     """Label every master; see :func:`connected_components`."""
     parent = ctx.scratch(shard, shard.size, np.uint32)
     labels = ctx.scratch(shard, shard.size, shard.order.dtype)
-    link_first(parent, ROUNDS, rows_of(shard.out))
-    largest = _largest_tree(parent, shard)
+    link_firsts(parent, first_neighbours(shard))
+    largest, share = _largest_tree(parent, shard)
+    for _ in range(ROUNDS):
+        if share < NEARLY_ALL:
+            link_roots(parent, SOME, rows_of(shard.out))
+            largest, share = _largest_tree(parent, shard)
     _link_rest(parent, shard, largest)
     while True:
         label_trees(parent, shard.order, labels)
@@ -89,16 +98,17 @@ async def connected_components_slot(ctx: Context, shard: Shard) -> dict[str, Col
     return {"component": Orders(labels[: shard.masters])}
 
 
-def _largest_tree(parent: NDArray[np.uint32], shard: Shard) -> int:
-    """Return the root of the tree that most masters are in, -1 if there is none."""
+def _largest_tree(parent: NDArray[np.uint32], shard: Shard) -> tuple[int, float]:
+    """Return the root of the tree that most masters are in, -1 if there is none; its share."""
     offsets = shard.out.offsets
     linked = int(np.searchsorted(offsets, offsets[-1]))  # those without edges come last
     if linked == 0:
-        return -1
+        return -1, 0.0
     sample = parent[np.arange(SAMPLES) * linked // SAMPLES]
     roots, counts = np.unique(sample, return_counts=True)
     most = int(np.argmax(counts))
-    return int(roots[most]) if 2 * counts[most] > SAMPLES else -1
+    share = float(counts[most] / SAMPLES)
+    return int(roots[most]) if 2 * share > 1 else -1, share
 
 
 def _link_rest(parent: NDArray[np.uint32], shard: Shard, largest: int) -> None:
@@ -227,15 +237,24 @@ def link(parent, u, v):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def link_first(parent, rounds, rows):  # type: ignore[no-untyped-def]
-    """Link every master with its first neighbours, the heaviest, and nobody else; compress."""
-    offsets, targets = rows.offsets, rows.targets
+def link_firsts(parent, first):  # type: ignore[no-untyped-def]
+    """Link every master with one neighbour, and nobody else; compress."""
     for v in range(parent.size):
         parent[v] = v
+    for v in range(first.size):
+        link(parent, np.uint32(v), first[v])
+    compress(parent)
+
+
+@kernel
+def link_roots(parent, some, rows):  # type: ignore[no-untyped-def]
+    """Link the heaviest master of each tree with its first neighbours; compress."""
+    offsets, targets = rows.offsets, rows.targets
     for v in range(offsets.size - 1):
-        begin, end = offsets[v], offsets[v + 1]
-        for j in range(begin, min(begin + np.uint64(rounds), end)):
-            link(parent, np.uint32(v), targets[j])
+        if parent[v] == v:
+            begin, end = offsets[v], offsets[v + 1]
+            for j in range(begin, min(begin + np.uint64(some), end)):
+                link(parent, np.uint32(v), targets[j])
     compress(parent)
 
 

@@ -50,11 +50,12 @@ def test_the_smallest_label_of_a_tree_is_its_root(
     assert told.tolist() == [smallest.get(label, label) for label in asked.tolist()]
 
 
-@given(drawn=spread_graphs(), rounds=st.integers(0, 2))
-def test_is_the_oracles_for_any_spread(drawn: Any, rounds: int) -> None:
+@given(drawn=spread_graphs(), rounds=st.integers(0, 2), some=st.sampled_from([1, 2, 16]))
+def test_is_the_oracles_for_any_spread(drawn: Any, rounds: int, some: int) -> None:
     graph, spread = drawn
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ROUNDS", rounds)
+        patch.setattr(module, "SOME", some)
         found = frame_of(connected_components_slot, spread.shards(graph))
     pd.testing.assert_frame_equal(found, expected(graph))
 

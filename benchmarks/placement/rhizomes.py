@@ -127,14 +127,16 @@ def star_seconds(
     return found
 
 
-def star_walls(client: Client, leaves: int, turns: int) -> list[dict[str, Any]]:
-    """Return a row for each algorithm: medians of `star_seconds`."""
-    rows = []
-    for name, seconds in star_seconds(client, leaves, turns).items():
-        whole, split = map(statistics.median, seconds.values())
-        rows.append(
-            {"algorithm": name, "whole": whole, "split": split, "split/whole": split / whole}
-        )
+def star_walls(
+    client: Client, leaves: int, turns: int, slots: Sequence[int] = (2, 16)
+) -> list[dict[str, Any]]:
+    """Return a row for each number of slots and algorithm: medians of `star_seconds`."""
+    rows: list[dict[str, Any]] = []
+    for number in slots:
+        for name, seconds in star_seconds(client, leaves, turns, number).items():
+            whole, split = map(statistics.median, seconds.values())
+            row = {"slots": number, "algorithm": name, "whole": whole, "split": split}
+            rows.append(row | {"split/whole": split / whole})
     return rows
 
 

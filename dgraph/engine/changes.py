@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dgraph.engine.context import Context
 from dgraph.exchange.frame import Frame
-from dgraph.kernels import kernel
+from dgraph.kernels import count_below, kernel
 from dgraph.shard import Shard
 from dgraph.shard.bits import positions, set_bits, words
 
@@ -76,9 +76,10 @@ async def exchange_changes(
             gateways.changes(shard, changed, values, marks, ctx.ballot(vote), work)
         )
     frames, counts = [], np.zeros(2, np.int64)
-    for peer in shard.peers:
+    any_marked = marks is not None and marks[words(shard.masters) :].any()
+    for peer in shard.peers if changed.size or any_marked else ():
         places = _places_of(changed, shard, peer)
-        marked = _NOTHING if marks is None else _marked(marks, shard, peer)
+        marked = _marked(marks, shard, peer) if marks is not None and any_marked else _NOTHING
         if places.size or marked.size:
             rows = shard.shared[peer][places]
             size = int(shard.group_size[peer])
@@ -110,7 +111,7 @@ def _places_of(masters: Places, shard: Shard, peer: int) -> Places:
     prefix = shard.prefix[peer]
     if prefix >= 0:
         # a copy: it is sent by reference, and the caller may use its array again at once
-        return masters[: np.searchsorted(masters, prefix)].copy()
+        return masters[: count_below(masters, prefix)].copy()
     found: Places = _intersect(masters, shard.shared[peer])
     return found
 

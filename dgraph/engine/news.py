@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dgraph.engine.multicast import Branch, Multicast, Select
 from dgraph.exchange.encoding import decode_parts, encode_parts
 from dgraph.exchange.frame import Frame
-from dgraph.kernels import kernel
+from dgraph.kernels import count_below, kernel
 from dgraph.shard import Shard
 
 __all__ = [
@@ -57,7 +57,7 @@ def select_news(select: Select, news: News) -> News:
     News(places=array([1, 2], dtype=int32), values=(array([8, 9]),))
     """
     if select.places is None:  # the first ones
-        end = int(np.searchsorted(news.places, select.size))
+        end = count_below(news.places, select.size)
         return News(news.places[:end], tuple(some[:end] for some in news.values))
     which, places = _meet(news.places, select.places)
     return News(places, tuple(some[which] for some in news.values))
