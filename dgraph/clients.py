@@ -30,6 +30,7 @@ from dgraph.config import Options, check_keys
 from dgraph.errors import DgraphError, GraphLostError, OptionError
 from dgraph.events import Note, notify
 from dgraph.plurals import counted
+from dgraph.warn import calling_from, place_of_caller
 
 __all__ = ["call", "ensure_running", "find_client", "is_default", "look_and_make", "then"]
 
@@ -223,10 +224,12 @@ def call(
     """
     check_keys()
     _check_process(client)
+    place = place_of_caller()
 
     async def told() -> T:
         try:
-            return await function(*args, **kwargs)
+            with calling_from(place):
+                return await function(*args, **kwargs)
         except OSError as error:
             if client.status == "running" or isinstance(error, DgraphError):
                 raise
@@ -275,9 +278,11 @@ def then(found: Any, finish: Callable[..., Any]) -> Any:
     """
     if not isawaitable(found):
         return finish(found)
+    place = place_of_caller()
 
     async def finished() -> Any:
-        return finish(await found)
+        with calling_from(place):
+            return finish(await found)
 
     return finished()
 

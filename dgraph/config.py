@@ -14,7 +14,6 @@ and sends them with it, because worker processes do not see the client's ``dask.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from dask.utils import parse_bytes, parse_timedelta
 
 from dgraph.errors import ConfigurationWarning, OptionError
 from dgraph.keywords import hint, nearest
+from dgraph.warn import warn
 
 __all__ = ["BufferOptions", "Options", "check_keys"]
 
@@ -169,10 +169,9 @@ def check_keys() -> None:
         inner = [name for name in known if name.endswith(f".{key.rpartition('.')[2]}")]
         near = inner[0] if inner else nearest(key, known, 0.5)
         remedy = f"did you mean dgraph.{near}?" if near else f"known are {', '.join(known)}"
-        warnings.warn(
+        warn(
             f"dgraph.{key} is no key of the configuration and has no effect: {remedy}",
             ConfigurationWarning,
-            stacklevel=3,
         )
 
 

@@ -6,13 +6,14 @@ graph is a :class:`Census`, and from that the bytes of a shard follow.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from dask.delayed import delayed
-from distributed import Client
+from dask.delayed import Delayed, delayed
+from distributed import Client, KilledWorker
 
 from dgraph.arguments import slot_counts
 from dgraph.build.rhizomes import Rhizomes
@@ -25,13 +26,18 @@ from dgraph.edges.summary import SelfLoops, combine
 from dgraph.edges.vertex_chunk import VertexSpec, make_vertex_chunk
 from dgraph.edges.vertex_inputs import VertexInput
 from dgraph.engine.members import find_members
-from dgraph.errors import OptionError
+from dgraph.engine.pauses import Pauses
+from dgraph.errors import OptionError, RunError
 from dgraph.keywords import named
+from dgraph.plurals import counted
 from dgraph.policies import Policies
 from dgraph.sketch import Sketch
 from dgraph.vertices.ids import Codes, Ids, IntIds
 
 __all__ = ["by_slot", "estimate"]
+
+#: Seconds between two looks at whether workers are paused.
+LOOK = 1.0
 
 #: Sketches that one task merges.
 TOGETHER = 16
@@ -72,6 +78,11 @@ rhizome_allocation, rhizome_cutoff, slots, virtual_slots, client
     pandas Series
         int64, bytes by slot, as `Graph.memory_usage` returns; all alike. An awaitable of it if
         the client is asynchronous.
+
+    Raises
+    ------
+    RunError
+        If workers end, or are all paused, for a partition of the edges does not fit.
 
     Notes
     -----
@@ -149,7 +160,7 @@ async def _read(client: Client, edges: EdgeInput, policies: Policies) -> Census:
             delayed(_merge, pure=False)(sketched[at : at + TOGETHER])
             for at in range(0, len(sketched), TOGETHER)
         ]
-    sketch, receipts = await client.compute(sketched[0])
+    sketch, receipts = await _computed(client, sketched[0])
     receipts.sort(key=lambda receipt: receipt.partition)
     count = len(edges.parts)
     summary = combine(receipts[:count], vertices=receipts[count:], nulls="drop")
@@ -161,6 +172,33 @@ async def _read(client: Client, edges: EdgeInput, policies: Policies) -> Census:
         policies.self_loops == "drop",
         edges.directed,
     )
+
+
+async def _computed(client: Client, task: Delayed) -> tuple[Sketch, list[Receipt]]:
+    """Compute a task on any workers; say what to do if their memory does not suffice.
+
+    Raises
+    ------
+    RunError
+    """
+    pauses = Pauses(all=True)
+    future = client.compute(task)
+    waiting: asyncio.Future[tuple[Sketch, list[Receipt]]] = asyncio.ensure_future(future)
+    try:
+        while not (await asyncio.wait({waiting}, timeout=LOOK))[0]:
+            scheduler: Any = client.scheduler
+            await pauses.check(scheduler, await scheduler.ncores())
+        return waiting.result()
+    except KilledWorker as error:
+        times = error.allowed_failures + 1
+        raise RunError(
+            f"the estimate was given up: {counted(times, 'worker')} ended while a partition of "
+            "the edges was read, most likely because its memory did not suffice; give workers "
+            "more memory (memory_limit=, --memory-limit), or make partitions smaller "
+            "(edges.repartition(partition_size='64MiB'))"
+        ) from None
+    finally:
+        waiting.cancel()
 
 
 def _sketch_part(

@@ -15,6 +15,7 @@ from dask.utils import format_bytes
 
 from dgraph.clients import call, then
 from dgraph.convert import as_networkx, as_scipy
+from dgraph.elsewhere import Elsewhere, reduced, refuse
 from dgraph.engine.records import Runs
 from dgraph.engine.spec import SlotProgram
 from dgraph.errors import OptionError, OptionTypeError
@@ -277,20 +278,17 @@ class Graph:
         """Close the graph."""
         self.close()
 
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled."""
-        raise OptionTypeError(
-            "a Graph belongs to its client and cannot be sent to another process or into a "
-            "task: call algorithms on it from outside, or save it and load it there"
-        )
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Refuse to be pickled; a task gets what says so there."""
+        return reduced()
 
     def __dask_tokenize__(self) -> NoReturn:
         """Refuse to be part of a task before Dask tries to pickle it, and logs its failure."""
-        self.__reduce__()
+        refuse()
 
     def __dask_graph__(self) -> NoReturn:
         """Refuse to be part of a delayed task."""
-        self.__reduce__()
+        refuse()
 
     def __repr__(self) -> str:
         """Say how large the graph is and of what kind."""
@@ -329,6 +327,8 @@ dgraph.from_edges first
     """
     if isinstance(g, Graph):
         return
+    if isinstance(g, Elsewhere):
+        refuse()
     kind = type(g)
     known = kind.__module__.split(".")[0] + " " if hasattr(kind, "is_multigraph") else ""
     waits = isawaitable(g) and not is_dask_collection(g)  # these can be awaited too

@@ -7,14 +7,13 @@ the rows of all results of one graph line up, partition by partition.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from distributed import CancelledError, Future
+from distributed import CancelledError, Client, Future, default_client
 from distributed.client import _wait as wait  # the public one wants a default client
 
 from dgraph.clients import call, is_default, then
@@ -22,10 +21,11 @@ from dgraph.engine.columns import Column, to_frame
 from dgraph.engine.context import Context
 from dgraph.engine.records import RunRecord
 from dgraph.engine.spec import SlotProgram
-from dgraph.errors import ConvergenceWarning
+from dgraph.errors import ConvergenceWarning, GraphLostError, OptionError
 from dgraph.home import Home
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids, IntIds, StringIds
+from dgraph.warn import warn
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NULLABLE_VERTEX",
     "VERTEX",
+    "Result",
     "collect",
     "frame_of",
     "listing",
@@ -44,6 +45,60 @@ __all__ = [
 #: Instead of a dtype: the column holds vertices in the users' dtype, or its nullable form.
 VERTEX = "vertex"
 NULLABLE_VERTEX = "nullable vertex"
+
+
+class Result(dd.DataFrame):
+    """A Dask DataFrame that lies on the workers of one client's cluster.
+
+    Dask computes with the current client, and where that is not one of this cluster it says
+    which key it does not know. What is derived from a result is a plain Dask DataFrame.
+    """
+
+    def compute(self, **options: Any) -> Any:
+        """Return the result as a pandas DataFrame: as Dask does, or with the result's client.
+
+        Raises
+        ------
+        GraphLostError
+            If that client is closed.
+        OptionError
+            If the current client is one of another cluster.
+        """
+        with self._client_at_work(options):
+            return super().compute(**options)  # type: ignore[no-untyped-call]
+
+    def persist(self, fuse: bool = True, **options: Any) -> Any:
+        """Return the result as a Dask DataFrame of its own futures; raise as `compute` does."""
+        with self._client_at_work(options):
+            return super().persist(fuse, **options)  # type: ignore[no-untyped-call]
+
+    def _client_at_work(
+        self, options: Mapping[str, Any]
+    ) -> contextlib.AbstractContextManager[Any]:
+        """Return what makes the result's client the current one, if there is none."""
+        mine: Client = self.__dict__["_dgraph_client"]
+        if mine.status != "running":
+            raise GraphLostError(
+                "the client of this result is closed, and with it the result: write results "
+                "before (to_parquet), or run the algorithm again with another client"
+            )
+        if options.get("scheduler") is not None:  # users know what they want
+            return contextlib.nullcontext()
+        try:
+            current = default_client()
+        except ValueError:
+            return contextlib.nullcontext() if mine.asynchronous else mine.as_current()
+        if _address(current) != _address(mine):
+            raise OptionError(
+                "this result lies on the workers of its graph, and the current client is one "
+                "of another cluster: compute it inside `with client.as_current():` of the "
+                "client of the graph"
+            )
+        return contextlib.nullcontext()
+
+
+def _address(client: Client) -> str | None:
+    return None if client.scheduler is None else client.scheduler.address
 
 
 def table(
@@ -87,7 +142,7 @@ def table(
             home.note(found)
         if waits:
             await _are_there(partitions)
-        return found, frame_of(partitions, meta, name, rows)
+        return found, frame_of(home.client, partitions, meta, name, rows)
 
     home.check()
     return then(call(home.client, run), _warned)
@@ -101,7 +156,7 @@ def listing(home: Home, meta: pd.DataFrame, name: str, program: SlotProgram) -> 
         _, partitions, rows = await home.run(name, _list, program)
         if waits:
             await _are_there(partitions)
-        return frame_of(partitions, meta, name, rows)
+        return frame_of(home.client, partitions, meta, name, rows)
 
     home.check()
     return call(home.client, run)
@@ -135,11 +190,10 @@ def _warned(found: tuple[RunRecord, DataFrame]) -> DataFrame:
     record, frame = found
     if not record.converged:
         rounds = record.notes.get("rounds", record.supersteps)
-        warnings.warn(
+        warn(
             f"{record.algorithm} did not meet its tolerance in {rounds} "
             f"round{'s' * (rounds != 1)}: raise max_iter or tol (--max-iter, --tol)",
             ConvergenceWarning,
-            stacklevel=7,
         )
     return frame
 
@@ -163,6 +217,7 @@ def _with_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, range]:
 
 
 def frame_of(
+    client: Client,
     partitions: Sequence[Future[pd.DataFrame]],
     meta: pd.DataFrame,
     name: str,
@@ -176,7 +231,9 @@ def frame_of(
     keys = [partition.key for partition in partitions]
     layer = dict(zip(keys, partitions, strict=True))
     divisions = _divisions(rows) or (None,) * (len(keys) + 1)
-    frame: DataFrame = dd.from_graph(layer, meta, divisions, keys, name)
+    lazy = dd.from_graph(layer, meta, divisions, keys, name)
+    frame: DataFrame = Result(lazy.expr)  # type: ignore[no-untyped-call]
+    frame.__dict__["_dgraph_client"] = client
     return frame
 
 

@@ -125,6 +125,35 @@ def test_an_edge_far_below_settles_that_the_first_line_is_one(
     assert rows[0] == ("carrier", "hub")
 
 
+@pytest.mark.parametrize("below", [["x,y", "y,z"], ["x,y", "z,x"], ["x,y", "y,z", "z,v"]])
+def test_names_above_few_lines_are_told(tmp_path: Path, below: list[str]) -> None:
+    (tmp_path / "a.csv").write_text(lines("foo,bar", *below))
+    with pytest.warns(LayoutWarning, match="read_edges with header=True"):
+        assert len(dg.read_edges(tmp_path / "a.csv").compute()) == 1 + len(below)
+    for said in (True, False):  # and no warning
+        rows = dg.read_edges(tmp_path / "a.csv", header=said).compute()
+        assert len(rows) == len(below) + (not said)
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        ["a,b"],
+        ["a,b", "b,c"],
+        ["a,b", "b,c", "c,d"],
+        ["a,b", "c,d"],
+        ["a,b", "c,d", "e,f"],
+        ["a,b", "c,d", "d,a"],
+        ["a,a", "b,c", "c,d", "a,d"],
+        ["a,b", "c,d", "d,e", "f,g"],
+        ["b,a", "c,a", "d,a"],
+    ],
+)
+def test_a_short_list_of_edges_raises_no_doubt(tmp_path: Path, edges: list[str]) -> None:
+    expected = [tuple(edge.split(",")) for edge in edges]
+    assert read(tmp_path / "a.csv", lines(*edges)) == expected
+
+
 def test_names_that_are_ids_far_below_are_told(tmp_path: Path) -> None:
     text = lines("hub,depot", *(f"n{i},n{i + 1}" for i in range(40)), "n9,hub")
     with pytest.warns(LayoutWarning, match="'hub' and 'depot', was taken for names"):

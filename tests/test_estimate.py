@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 from unittest.mock import patch
 
+import dask
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +22,11 @@ from dgraph.build.splitting import split_rows
 from dgraph.census import Census, shard_bytes
 from dgraph.engine.context import Context
 from dgraph.engine.pool import run
-from dgraph.errors import OptionError
+from dgraph.errors import OptionError, RunError
 from dgraph.shard import Shard
 from dgraph.sketch import Sketch
 from dgraph.vertices.ids import IntIds
+from tests.clusters import cluster
 from tests.reference import build, plain
 
 Array = NDArray[Any]
@@ -110,3 +116,21 @@ def test_what_algorithms_keep_is_counted(client: Any, directed: bool) -> None:
 def test_policies_are_those_of_from_edges(given: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match=r"must be .* not '(average|count)'"):
         dg.estimate((3, 2), **given)
+
+
+def killing(part: pd.DataFrame) -> pd.DataFrame:
+    """End the worker, as the system does if memory runs out."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return part
+
+
+def test_workers_that_end_are_one_sentence() -> None:
+    frame = pd.DataFrame({"source": [1], "target": [2]})
+    edges = dd.from_pandas(frame, npartitions=1).map_partitions(killing, meta=frame)
+    once = dask.config.set({"distributed.scheduler.allowed-failures": 0})
+    with (
+        once,
+        cluster(1) as client,
+        pytest.raises(RunError, match=r"1 worker ended while .*repartition"),
+    ):
+        dg.estimate(edges, client=client)

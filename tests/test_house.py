@@ -24,7 +24,7 @@ LINKS = {"dgraph.algorithms": "algorithms", "dgraph.topology": "topology"}
 #: A module imports from its own line and from the lines above, never from those below.
 LAYERS = [
     "command errors kernels plurals",
-    "keywords",
+    "elsewhere keywords warn",
     "config events tables",
     "clients output",
     "topology",

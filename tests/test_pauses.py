@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -12,8 +13,8 @@ import pytest
 from distributed import Client, Status, get_worker
 
 import dgraph as dg
-from dgraph.engine import pauses
-from dgraph.errors import RunError
+from dgraph.engine import members, pauses
+from dgraph.errors import ClusterWarning, RunError
 from tests.clusters import cluster
 
 EDGES = np.array([[1, 2], [2, 3]])
@@ -29,11 +30,11 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
         turn(found, Status.running)
 
 
-def turn(client: Client, status: Status) -> None:
+def turn(client: Client, status: Status, workers: list[str] | None = None) -> None:
     async def change(dask_worker: Any) -> None:
         dask_worker.status = status
 
-    client.run(change)
+    client.run(change, workers=workers)
 
 
 def pausing(part: pd.DataFrame) -> pd.DataFrame:
@@ -65,3 +66,30 @@ def test_a_build_ends(client: Client) -> None:
         dg.from_edges(edges)
     turn(client, Status.running)
     assert dg.from_edges(frame).num_edges == 20
+
+
+def test_an_estimate_ends(client: Client) -> None:
+    frame = pd.DataFrame({"source": range(20), "target": range(1, 21)})
+    edges = dd.from_pandas(frame, npartitions=10).map_partitions(pausing, meta=frame)
+    with pytest.raises(RunError, match=WHY):
+        dg.estimate(edges)
+
+
+def test_who_is_paused_among_others_is_named_and_not_waited_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second graph would not be done before the time limit of the test."""
+    with cluster(2, 1, processes=False) as client:
+        first = min(client.ncores())
+        turn(client, Status.paused, [first])
+        for patience in (0.1, 10_000):
+            monkeypatch.setattr(members, "RESTART", patience)
+            with (
+                pytest.warns(ClusterWarning, match=f"1 thread .* paused the worker of {first}"),
+                dask.config.set({"dgraph.timeouts.join": "20000s"}),
+                dg.from_edges(EDGES, client=client) as g,
+            ):
+                assert g.slots == 1
+        turn(client, Status.running, [first])
+        with dg.from_edges(EDGES, client=client) as g:
+            assert g.slots == 2

@@ -36,7 +36,13 @@ def test_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
     from dgraph.demo import main
 
     main(scale=6)
-    assert "34 vertices, 78 edges" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "34 vertices, 78 edges" in said.out
+    assert said.out.count("compiles") == 1
+    assert "compiling the kernels" not in said.err
+    assert len(re.findall(r"\) +first call [\d.]+ s", said.out)) == 6
+    parts = r"second [\d.]+ s: \d+ supersteps? [\d.]+ ms, sending tasks [\d.]+ ms, columns"
+    assert len(re.findall(parts, said.out)) == 6
 
 
 @needs_algorithms

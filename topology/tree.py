@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
@@ -20,6 +19,7 @@ from dgraph.topology.levels import Levels
 from dgraph.topology.nodes import Node, Shape, node_of_paths, node_of_shape, partitions
 from dgraph.topology.reading import Reading, placed
 from dgraph.topology.sources import read as read_source
+from dgraph.warn import warn
 
 
 @dataclass(frozen=True, repr=False)
@@ -245,7 +245,7 @@ class Topology(Levels):
         """
         found, called = read_source(path_or_text, format, name=name, labels=labels)
         for warning in found.warnings:
-            warnings.warn(f"{called}: {warning}", TopologyWarning, stacklevel=2)
+            warn(f"{called}: {warning}", TopologyWarning)
         tree = cls.from_reading(found, f"{called} ({found.format})")
         return tree.collapse() if collapse else tree
 

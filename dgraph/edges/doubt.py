@@ -5,13 +5,17 @@ end or the other occurs in a second edge, nearly always; names do so hardly ever
 ids of a file are surveyed, those of the first lines are counted::
 
     carrier,hub      taken for an edge: neither word occurs again, as ids of all of the next
-    Ann,Bob          three lines do, so these are rather names
+    Ann,Bob          three lines do, or of both if there are two: so these are rather names
     Bob,Cid
     Cid,Ann
     hub,n1           taken for names, as hub has no digit: but it occurs again as an id
     n2,n3
     ...
     n7,hub
+
+An edge that shares no vertex with others, above some that do, is doubted in vain, unless it is
+written as they are (``node1,node2``). One line below tells nothing, as its ids need not occur
+again.
 
 The reading stays what it was, so that it does not hang on the last line of a file; the user is
 warned.
@@ -32,6 +36,9 @@ __all__ = ["check_first_line", "doubt_of_first_line", "doubted_lines", "occurren
 
 #: Lines after the first one whose ids are counted as well.
 _NEXT = 3
+
+#: So many of them there must be: one alone shares its ids with no other, whatever it is.
+_LEAST = 2
 
 Line = tuple[list[bytes], int]
 
@@ -165,8 +172,8 @@ def doubt_of_first_line(
     >>> lines = [[b"carrier", b"hub"], [b"Ann", b"Bob"], [b"Bob", b"Cid"], [b"Cid", b"Ann"]]
     >>> print(doubt_of_first_line("a.csv", lines, False, [2, 4, 4, 4]))
     the first line of a.csv, 'carrier' and 'hub', was read as an edge, but neither is the end \
-of another one, as ids of the next lines are: pass header=True (--header) if they are names of \
-columns, header=False (--no-header) if not
+of another one, as ids of the next lines are: call read_edges with header=True (--header) if \
+they are names of columns, with header=False (--no-header) if not
     >>> doubt_of_first_line("a.csv", lines, False, [2, 2, 4, 4])
     ''
     """
@@ -176,14 +183,14 @@ columns, header=False (--no-header) if not
             return ""
         return (
             f"the first line of {path}, {shown}, was taken for names of columns, but ids below "
-            "are called so too: pass header=False (--no-header) if it is an edge, header=True "
-            "(--header) if not"
+            "are called so too: call read_edges with header=False (--no-header) if it is an "
+            "edge, with header=True (--header) if not"
         )
     again = [count > len(line) for line, count in zip(doubted, counts, strict=True)]
-    if len(again) <= _NEXT or again[0] or not all(again[1:]):
+    if len(doubted[0]) < 2 or len(again) <= _LEAST or again[0] or not all(again[1:]):
         return ""
     return (
         f"the first line of {path}, {shown}, was read as an edge, but neither is the end of "
-        "another one, as ids of the next lines are: pass header=True (--header) if they are "
-        "names of columns, header=False (--no-header) if not"
+        "another one, as ids of the next lines are: call read_edges with header=True "
+        "(--header) if they are names of columns, with header=False (--no-header) if not"
     )

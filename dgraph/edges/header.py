@@ -154,7 +154,7 @@ def _between_words(first: Sequence[bytes], others: Rows, ends: Sequence[int]) ->
         False,
         f"none: {shown} in the first line were taken for ids, because nothing tells them from "
         "those below; pass header=True if they are names",
-        settled=False,
+        settled=numbered,
     )
 
 

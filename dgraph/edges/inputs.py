@@ -11,7 +11,6 @@ to find out that it is not used.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,6 +30,7 @@ from dgraph.edges.roles import find_columns
 from dgraph.edges.sources import EdgeSource, Files, open_edges, source_of
 from dgraph.edges.vertex_inputs import VertexInput, range_input, vertex_input
 from dgraph.errors import EdgeTypeError, EdgeValueError, LayoutWarning, OptionError
+from dgraph.warn import warn
 
 __all__ = ["EdgeInput", "edge_input"]
 
@@ -195,7 +195,7 @@ def _find_columns(names: list[Any], wanted: _Wanted) -> list[int]:
     if (wanted.source, wanted.target) == _DEFAULTS and (
         doubt := doubt_of_ends(names, positions)
     ):
-        warnings.warn(doubt, LayoutWarning, stacklevel=2)
+        warn(doubt, LayoutWarning)
     return positions
 
 

@@ -83,7 +83,8 @@ def read_edges(
     LayoutWarning
         If the first two columns of text are taken as ends, though others are called so, as in
         ``id,from,to``. If the first line is taken for names, but these occur below as ids; or
-        for an edge, whose ids occur in no other, while those of the next three edges do.
+        for an edge, whose ids occur in no other, while those of the next three edges do, or of
+        both that there are.
     EmptyWarning
         If a text file, or all of them, hold no edge, with names of columns or without.
 

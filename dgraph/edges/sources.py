@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +26,7 @@ from dgraph.edges.survey import IdPlan, Survey, describe
 from dgraph.edges.text import TextFile, TextReader, empty, plan_of, survey_all
 from dgraph.errors import EdgeValueError, EmptyWarning, LayoutWarning, OptionError
 from dgraph.events import Note, notify
+from dgraph.warn import warn
 
 __all__ = ["EdgeSource", "Files", "open_edges", "remember", "source_of"]
 
@@ -165,7 +165,7 @@ def _warn_of_ends(layout: Layout, columns: Columns | None) -> None:
     if chosen or not names or {"source", "target"} <= {name.strip().lower() for name in names}:
         return
     if max(taken) < len(names) and (doubt := doubt_of_ends(names, taken)):
-        warnings.warn(doubt, LayoutWarning, stacklevel=2)
+        warn(doubt, LayoutWarning)
 
 
 def _as_wanted(source: EdgeSource, wanted: Mapping[str, str], names: Columns) -> EdgeSource:
@@ -266,10 +266,9 @@ def _warn_of_nothing(files: Sequence[File], names: Sequence[str] = ()) -> None:
     first, *others = (file.path for file in files)
     told = f"the {len(files)} files from {first} on hold" if others else f"{first} holds"
     but = f"only the names of columns {', '.join(map(repr, names))}" if names else "no line"
-    warnings.warn(
+    warn(
         f"{told} no edges, {but}: expected lines of two ids; is it the right path?",
         EmptyWarning,
-        stacklevel=2,
     )
 
 
@@ -322,7 +321,7 @@ def _warn_of_first_line(texts: Sequence[TextFile], surveys: Sequence[Survey]) ->
     surveyed = [found.doubted for found in surveys[:last] if found.doubted]  # else of integers
     counts = [sum(each[at] for each in surveyed) for at in range(len(layout.doubted))]
     if doubt := doubt_of_first_line(file.path, layout.doubted, bool(layout.names), counts):
-        warnings.warn(doubt, LayoutWarning, stacklevel=2)
+        warn(doubt, LayoutWarning)
 
 
 def _vertices(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +10,7 @@ import numpy as np
 
 from dgraph.edges.receipt import Receipt
 from dgraph.errors import EdgeTypeError, EdgeValueError, PrecisionWarning
+from dgraph.warn import warn
 
 __all__ = ["Nulls", "SelfLoops", "Summary", "combine"]
 
@@ -175,11 +175,10 @@ def _rounded(receipts: Sequence[Receipt]) -> int:
     if count:
         first = next(receipt.first_rounded for receipt in receipts if receipt.rounded)
         what = f"{count} weights are integers" if count > 1 else "1 weight is an integer"
-        warnings.warn(
+        warn(
             f"{what} above 2**53 that float64, the type of weights, does not hold, the first "
             f"{first}, and was rounded: scale the weights down, or round them yourself",
             PrecisionWarning,
-            stacklevel=2,
         )
     return count
 

@@ -13,7 +13,6 @@ warned of the first. Integers that are padded with zeros are names beyond doubt.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +23,7 @@ from dgraph.edges.blocks import Block, OpenQuoteError, Scanner
 from dgraph.edges.dtypes import nullable
 from dgraph.edges.scan import tally
 from dgraph.errors import EdgeValueError, IdWarning
+from dgraph.warn import warn
 
 __all__ = ["IdPlan", "Survey", "decide", "describe", "survey"]
 
@@ -225,7 +225,7 @@ def decide(surveys: Sequence[Survey], given: Container[str] = ()) -> IdPlan:
     """
     for side, name in enumerate(("source", "target")):
         if name not in given and (doubt := _doubt(surveys, side)):
-            warnings.warn(doubt, IdWarning, stacklevel=2)
+            warn(doubt, IdWarning)
             break
     if not all(each.integers for each in surveys):
         return IdPlan("str", "str")

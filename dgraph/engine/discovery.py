@@ -18,7 +18,6 @@ must fit. What describes hosts is laid over the workers by the hosts' names, see
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -37,6 +36,7 @@ from dgraph.topology.host import names_of
 from dgraph.topology.lay import Laid, MismatchError, lay
 from dgraph.topology.sources import slurm_env
 from dgraph.topology.sources.text import Text
+from dgraph.warn import warn
 
 __all__ = ["VARIABLE", "Given", "as_topology", "discover", "settle"]
 
@@ -251,4 +251,4 @@ def _lay(members: Sequence[Member], reading: Reading, source: str) -> Topology:
 
 def _warn(texts: Any) -> None:
     for text in texts:
-        warnings.warn(text, TopologyWarning, stacklevel=2)
+        warn(text, TopologyWarning)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from time import monotonic
@@ -17,12 +16,13 @@ from distributed import Client
 from dgraph.config import Options
 from dgraph.engine.pauses import Pauses
 from dgraph.engine.plugin import Plugin
-from dgraph.engine.returning import RESTART, describe_late, late_workers
+from dgraph.engine.returning import RESTART, describe_late, late_workers, paused_workers
 from dgraph.engine.spec import Member
 from dgraph.errors import ClusterWarning, JoinTimeoutError, OptionError, RunError
 from dgraph.events import Note, notify
 from dgraph.exchange.transport.world import Place
 from dgraph.topology import Topology
+from dgraph.warn import warn
 
 __all__ = ["find_members", "lay_out", "topology_of"]
 
@@ -73,7 +73,8 @@ async def find_members(
     Warns
     -----
     ClusterWarning
-        If workers that were just lost do not come back soon: there are fewer slots.
+        If workers that were just lost do not come back soon, or that are paused do not go
+        on: there are fewer slots.
     """
     limit = (options or Options.read()).join_timeout
     try:
@@ -123,10 +124,11 @@ async def _identities(
         if ready and not strange:
             threads = sum(int(who["threads"]) for who in ready.values())
             enough = slots is not None and threads >= slots
-            given_up.difference_update(found)
+            given_up.difference_update(ready)
             late = [] if enough else await late_workers(scheduler, found)
             if late and (given_up.issuperset(late) or monotonic() - began > patience):
-                warnings.warn(describe_late(late, threads), ClusterWarning, stacklevel=2)
+                told = describe_late(late, paused_workers(found), threads)
+                warn(told, ClusterWarning)
                 given_up.update(late)
                 late = []
             if not late:

@@ -29,9 +29,16 @@ PROMPT = 0.5
 
 
 class Pauses:
-    """How long workers have been paused, with nothing under way that could end it."""
+    """How long workers have been paused, with nothing under way that could end it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    all : bool
+        Whether work goes on as long as one of the workers is not paused.
+    """
+
+    def __init__(self, *, all: bool = False) -> None:
+        self._all = all
         self._ask_at = monotonic() + TURN
         self._since: dict[str, float] = {}
 
@@ -52,6 +59,8 @@ class Pauses:
             now = monotonic()
             self._ask_at = now + TURN
             stuck = {address: memory for address, memory in answers.items() if memory}
+            if self._all and len(stuck) < len(answers):
+                stuck = {}
             self._since = {address: self._since.get(address, now) for address in stuck}
             for address, since in self._since.items():
                 if now - since > PATIENCE:

@@ -12,7 +12,14 @@ from typing import Any
 
 from dgraph.plurals import counted
 
-__all__ = ["RESTART", "changes_lately", "describe_late", "late_workers", "still_lost"]
+__all__ = [
+    "RESTART",
+    "changes_lately",
+    "describe_late",
+    "late_workers",
+    "paused_workers",
+    "still_lost",
+]
 
 #: Seconds that a nanny gets to start a lost worker again; it takes 2 to 4 on a busy laptop.
 RESTART = 10.0
@@ -35,9 +42,7 @@ async def late_workers(scheduler: Any, identities: Mapping[str, Any]) -> list[st
     # who leaves or comes while the scheduler is asked is in one of both
     known = {**before, **await scheduler.ncores()}
     silent = [address for address in known if address not in identities]
-    paused = [
-        address for address, who in identities.items() if who and who["status"] == "paused"
-    ]
+    paused = paused_workers(identities)
     # Dask forgets with a worker whether it had a nanny: it is taken for one like the others.
     nannies = any(who and who["nanny"] for who in identities.values())
     if not nannies:
@@ -45,6 +50,11 @@ async def late_workers(scheduler: Any, identities: Mapping[str, Any]) -> list[st
     changes = changes_lately(events, time())
     gone = await _closed(scheduler, [address for lost, address in changes if lost])
     return [*silent, *paused, *still_lost(changes, gone)]
+
+
+def paused_workers(identities: Mapping[str, Any]) -> list[str]:
+    """Return the addresses of workers on which Dask begins nothing, for want of memory."""
+    return [address for address, who in identities.items() if who and who["status"] == "paused"]
 
 
 async def _closed(scheduler: Any, lost: Collection[str]) -> list[str]:
@@ -110,20 +120,45 @@ def _action(event: Any) -> Any:
     return event.get("action") if isinstance(event, Mapping) else None
 
 
-def describe_late(late: Collection[str], threads: int) -> str:
-    """Say who is missing, and what that means.
+def describe_late(late: Collection[str], paused: Collection[str], threads: int) -> str:
+    """Say who is missing, why, and what that means.
+
+    Parameters
+    ----------
+    late : collection of str
+        The addresses of all that are missing.
+    paused : collection of str
+        Those of them that are paused; the others were lost.
+    threads : int
+        Of the workers that are there.
 
     Examples
     --------
-    >>> describe_late(["tcp://10.0.0.1:1"], 2)
-    'only 2 threads take part: of tcp://10.0.0.1:1 the worker was lost or is paused, and is \
-not back; wait for it (client.wait_for_workers) and call again to use all'
+    >>> print(describe_late(["tcp://10.0.0.1:1"], [], 2))
+    only 2 threads take part: of tcp://10.0.0.1:1 the worker was lost, and is not back; wait \
+for it (client.wait_for_workers) and call again to use all
+    >>> print(describe_late(["tcp://10.0.0.1:1"], ["tcp://10.0.0.1:1"], 2))
+    only 2 threads take part: Dask has paused the worker of tcp://10.0.0.1:1 for its memory; \
+let it hold less or give it more (memory_limit=, --memory-limit), and call again to use all
     """
-    one = len(late) == 1
+    lost = [address for address in late if address not in paused]
+    why, what = [], []
+    if lost:
+        one = len(lost) == 1
+        why.append(
+            f"of {', '.join(lost)} the worker{' was' if one else 's were'} lost, and "
+            f"{'is' if one else 'are'} not back"
+        )
+        what.append(f"wait for {'it' if one else 'them'} (client.wait_for_workers)")
+    if paused:
+        one = len(paused) == 1
+        them = "it" if one else "them"
+        why.append(
+            f"Dask has paused the worker{'s' * (not one)} of {', '.join(paused)} for "
+            f"{'its' if one else 'their'} memory"
+        )
+        what.append(f"let {them} hold less or give {them} more (memory_limit=, --memory-limit)")
     return (
-        f"only {counted(threads, 'thread')} take{'s' * (threads == 1)} part: of "
-        f"{', '.join(late)} the "
-        f"{'worker was lost or is' if one else 'workers were lost or are'} paused, and "
-        f"{'is' if one else 'are'} not back; wait for {'it' if one else 'them'} "
-        "(client.wait_for_workers) and call again to use all"
+        f"only {counted(threads, 'thread')} take{'s' * (threads == 1)} part: "
+        f"{'; '.join(why)}; {', '.join(what)}{',' * bool(paused)} and call again to use all"
     )

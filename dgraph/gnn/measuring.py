@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from dgraph.gnn.sampling import BATCH_SIZE, FANOUTS, as_fanouts
 from dgraph.gnn.tablets import Tablets, as_cliques, make_tablets
 from dgraph.graph import Graph, check_graph, home_of
 from dgraph.topology import Topology
+from dgraph.warn import warn
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -255,11 +255,10 @@ def compare(
     rows = [measured(name, trial, room) for name in layouts]
     for name in (row["layout"] for row in rows if np.isnan(row["hit_rate"])):
         needed = int(row_bytes(trial.epoch("cliques", 0).neighbours).sum())
-        warnings.warn(
+        warn(
             f"layout {name!r} does not fit and has no figures: all rows take {needed:,} bytes "
             f"on every device, more than budget={room.budget}; raise it, or leave that out",
             RoomWarning,
-            stacklevel=2,
         )
     return pd.DataFrame(rows)
 

@@ -102,7 +102,7 @@ def sample_neighbors(
     home, meta = home_of(g), meta_of(g.id_dtype, COLUMNS)
 
     async def run() -> DataFrame:
-        return frame_of(await _sample(home, where), meta, "sample_neighbors")
+        return frame_of(home.client, await _sample(home, where), meta, "sample_neighbors")
 
     home.check()
     found: DataFrame = call(home.client, run)
