@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._expected import expected
 from dgraph.algorithms._search import add
 from dgraph.engine.agreement import Outlook
 from dgraph.engine.context import Context
@@ -28,7 +29,6 @@ __all__ = [
     "MARKED",
     "Afar",
     "edges_of",
-    "expected",
     "foresee",
     "mark_parents",
     "spares_supersteps",
@@ -80,7 +80,7 @@ class Afar(NamedTuple):
         """
         assert ctx.gateways is not None
         turns = foresee(self.outlook, edges) * alpha > unexplored - edges
-        found = int(expected(edges, self.proxies, 1))
+        found = expected(edges, self.proxies)
         return turns and ctx.gateways.network.may_tell(found)
 
     def tell(self, mine: int, edges: int, found: NDArray[np.int32]) -> tuple[int, int]:
@@ -127,22 +127,6 @@ def edges_of(outlook_bits, s, offsets, found):  # type: ignore[no-untyped-def]
         bits_of_one = np.int64(outlook_bits[proxy - masters])
         edges += bits_of_one if bits_of_one < 2 else (3 << bits_of_one) >> 2
     return edges
-
-
-def expected(edges: Any, proxies: Any, slots: int) -> Any:
-    """Return about how many proxies are found along the edges of what one slot has found.
-
-    These vertices, and their edges, lie on all slots, each with about as many proxies. Of t
-    tosses at N vertices of all degrees N t / (N + t) differ, as where messages meet
-    (:mod:`dgraph.exchange.routing.choice`).
-
-    Examples
-    --------
-    >>> expected(np.array([0, 1000, 9000]), 1000, 2)
-    array([   0,  666, 1636])
-    """
-    found = proxies * (edges / np.maximum(proxies + edges / slots, 1))
-    return np.asarray(found, np.float64).astype(np.int64)
 
 
 def foresee(outlook: Outlook, edges: int) -> int:

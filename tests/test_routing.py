@@ -310,29 +310,29 @@ def test_bits_reach_all_proxies(data: st.DataObject, network: Network, share: fl
     run(program, shards, slots=network.slots, network=network)
 
 
-def test_auto_heeds_what_a_program_says_of_its_next_superstep() -> None:
+def test_auto_heeds_what_a_program_says_of_a_superstep() -> None:
     rng = np.random.default_rng(1)
     graph = plain(*rng.integers(0, 400, (2, 4000)), vertices=np.arange(400))
     topology = Topology.from_fanouts([4, 2])
     shards = build(graph, topology.slots)
     cost = CostModel((1e-6, 1e-3), (0.0, 1e-7), (0.0, 1e-3))  # bytes that cross cost
 
-    async def program(ctx: Context, shard: Shard, ahead: int) -> None:
+    async def program(ctx: Context, shard: Shard, about: int | None) -> None:
         proxies = np.flatnonzero(_real(shard)).astype(np.int32) + np.int32(shard.masters)
         for told in (proxies[:1], proxies):
             ctx.stage = "all" if told is proxies else "one"
-            await ctx.reduce(shard, told, told, combine="min", ahead=ahead)
+            await ctx.reduce(shard, told, told, combine="min", about=about)
 
     crossed = {}
-    for ahead in (0, 300):
+    for about in (None, 2400):
         recorder = Recorder(topology, range(topology.slots))
         network = Network(Ground(topology), "auto", True, cost)
-        saids = [ahead] * topology.slots
+        saids = [about] * topology.slots
         run(program, shards, saids, slots=8, observer=recorder, network=network)
         log = recorder.log("")
         counts = log.counts[log.stage == log.stages.index("all")]
-        crossed[ahead] = int(counts[:, 1, -1].sum())
-    assert crossed[300] < 0.7 * crossed[0]  # those to the same vertex have met
+        crossed[about] = int(counts[:, 1, -1].sum())
+    assert crossed[2400] < 0.7 * crossed[None]  # those to the same vertex have met
 
 
 def test_the_owner_of_a_hub_is_monitor_of_every_domain_above_it() -> None:

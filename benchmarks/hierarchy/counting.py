@@ -105,12 +105,13 @@ class Counter:
             return "direct"
         n, total, spread = self.world.n, self.world.holders.size, self._spread
         if isinstance(exchange, Reduce):
-            figure = max(self._figures.get("reduce", 0), self.world.slots)
+            about = exchange.about
+            last = self._figures.get("reduce", 0) if about is None else about
+            figure = max(last, self.world.slots)
             width = 4.0 + exchange.width
             name = self.network.choose("reduce", False, figure, width, n, uneven=spread)
             if self.network.routing == AUTO:
-                sent = max(exchange.places.size, exchange.ahead)
-                self._figures["reduce"] = max(sent, figure // FADE)
+                self._figures["reduce"] = max(exchange.places.size, figure // FADE)
             return name
         width = 1 / 8 if isinstance(exchange, Bits) else float(exchange.width)
         return self.network.choose("multicast", True, total, width, n, uneven=spread)

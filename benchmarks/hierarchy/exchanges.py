@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.hierarchy.world import World, gather
-from dgraph.algorithms._afar import expected
+from dgraph.algorithms._expected import likely_bits, to_masters, unheard_of
 from dgraph.algorithms.bfs import ALPHA, BETA
 from dgraph.shard import number_dtype
 
@@ -37,15 +37,15 @@ class Reduce:
         Whose they are.
     width : int
         Bytes of a value.
-    ahead : int
-        About how many places the next one has, as the slots say; or how many this one has.
+    about : int, optional
+        About how many places all slots reckon with. None: as many as there were the last time.
     """
 
     places: Numbers
     vertices: Numbers
     width: int
     stage: str = "top-down"
-    ahead: int = 0
+    about: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def bfs(world: World, source: int) -> Iterator[Exchange]:
     width = number_dtype(world.n).itemsize
     depth, awake, edges, unexplored = 0, 1, 0, 2 * world.edges
     mean = unexplored // max(world.n, 1)
-    unheard = np.bincount(holders, minlength=world.slots)
+    unheard, likely = world.n + holders.size, _likely_bits(world)
     while awake:
         if edges * ALPHA > unexplored:
             edges = 1
@@ -93,54 +93,55 @@ def bfs(world: World, source: int) -> Iterator[Exchange]:
                 seen[gather(starts, front)[0]] = True
                 front = _pull(world.offsets, world.targets, level, depth)
                 awake = front.size
+                unheard = unheard_of(_left(world.offsets, level), world.n, holders.size)
                 if awake == 0 or (awake < before and awake <= world.n // BETA):
                     yield Bits(front)
                     break
         else:
             depth += 1
-            places, vertices, mine, following, pushed = _push(
-                front, level, depth, seen, world, mean
+            along = edges if edges > 1 else awake * mean
+            about = to_masters(along, unheard, world.n, holders.size)
+            places, vertices, mine, edges, pushed = _push(
+                front, level, depth, seen, world, likely
             )
-            sent = np.bincount(holders[places], minlength=world.slots)
-            unheard -= sent
-            share = following * world.slots
-            ahead = np.where(
-                share * ALPHA > unexplored, 0, expected(following, unheard, world.slots)
-            )
-            yield Reduce(places, vertices, width, ahead=int(np.maximum(sent, ahead).sum()))
-            awake, edges = mine + places.size, int(following.sum())
+            yield Reduce(places, vertices, width, about=about)
+            awake = mine + places.size
             unexplored -= pushed
+            unheard = max(unheard - awake, 0)
             front = np.flatnonzero(level == depth)
 
 
 def _push(
-    front: Numbers, level: Any, depth: int, seen: Any, world: World, mean: int
-) -> tuple[Any, ...]:
-    """Do a top-down step on all slots; their sums as `top_down` of the search has them."""
-    slots = world.slots
+    front: Numbers, level: Any, depth: int, seen: Any, world: World, likely: Any
+) -> tuple[Numbers, Numbers, int, int, int]:
+    """Do a top-down step on all slots; their sums as the search has them."""
     starts, holders = world.proxies
-    found, mine, sent, edges, pushed = _push_all(
-        front,
-        (world.offsets, world.targets, world.owner, starts, holders),
-        level,
-        depth,
-        seen,
-        slots,
-    )
-    some = mine > 0
-    each = np.full(slots, mean, np.int64)
-    each[some] = edges[some] // mine[some]
-    edges = edges + sent * each
+    graph = world.offsets, world.targets, world.owner, starts, holders
+    found, mine, edges, pushed = _push_all(front, graph, level, depth, seen, world.slots)
     places = np.sort(found)
     vertices = np.searchsorted(starts, places, side="right") - 1
-    return places, vertices, int(mine.sum()), edges, int(pushed)
+    bits = likely[places].astype(np.int64)
+    edges += int(np.where(bits < 2, bits, (3 << bits) >> 2).sum())
+    return places, vertices, mine, edges, pushed
+
+
+def _likely_bits(world: World) -> NDArray[np.uint8]:
+    """Return for each proxy of how many bits its slot takes the degree to be."""
+    degrees, by_owner = np.diff(world.offsets), np.argsort(world.owner, kind="stable")
+    by_holder, ends = np.argsort(world.holders, kind="stable"), world.bases
+    held = np.cumsum(np.bincount(world.holders, minlength=world.slots))
+    vertices = np.repeat(np.arange(world.n), np.diff(world.starts))
+    found = np.empty(world.holders.size, np.uint8)
+    for slot, places in enumerate(np.split(by_holder, held[:-1])):
+        own = by_owner[ends[slot] : ends[slot + 1]]
+        found[places] = likely_bits(vertices[places], own, degrees[own], world.n)
+    return found
 
 
 @nb.njit(cache=True)
 def _push_all(front, graph, level, depth, seen, slots):  # type: ignore[no-untyped-def]
     offsets, targets, owner, starts, holders = graph
-    mine, sent = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
-    edges, pushed = np.zeros(slots, np.int64), 0
+    mine = edges = pushed = 0
     own = np.zeros(owner.size, np.bool_)  # masters that their own slot has found
     found, count = np.empty(1024, np.int64), 0
     for u in front:
@@ -152,8 +153,8 @@ def _push_all(front, graph, level, depth, seen, slots):  # type: ignore[no-untyp
                 if (level[v] < 0 or level[v] == depth) and not own[v]:
                     own[v] = True
                     level[v] = depth
-                    mine[slot] += 1
-                    edges[slot] += offsets[v + 1] - offsets[v]
+                    mine += 1
+                    edges += offsets[v + 1] - offsets[v]
                 continue
             low, high = starts[v], starts[v + 1]
             while low < high:
@@ -167,14 +168,13 @@ def _push_all(front, graph, level, depth, seen, slots):  # type: ignore[no-untyp
             seen[low] = True
             if level[v] < 0:
                 level[v] = depth
-            sent[slot] += 1
             if count == found.size:
                 more = np.empty(2 * count, np.int64)
                 more[:count] = found
                 found = more
             found[count] = low
             count += 1
-    return found[:count], mine, sent, edges, pushed
+    return found[:count], mine, edges, pushed
 
 
 @nb.njit(cache=True)
@@ -191,3 +191,8 @@ def _pull(offsets, targets, level, depth):  # type: ignore[no-untyped-def]
                 count += 1
                 break
     return found[:count]
+
+
+def _left(offsets: Numbers, level: Any) -> int:
+    """Return how many vertices with neighbours have not been found."""
+    return int(np.count_nonzero((level < 0) & (np.diff(offsets) > 0)))

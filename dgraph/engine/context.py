@@ -163,12 +163,12 @@ class Context:
         return _NO_VOTE if vote is None else np.asarray(vote, dtype=np.int64)
 
     async def gateways_for(
-        self, kind: str, shard: Shard, width: float, ahead: int = 0
+        self, kind: str, shard: Shard, width: float, about: int | None = None
     ) -> Router | None:
         """Return what takes a superstep over gateways; None: it goes straight."""
         if self.gateways is None:
             return None
-        return await self.gateways.takes(kind, shard, width, ahead)
+        return await self.gateways.takes(kind, shard, width, about)
 
     async def over_gateways(self, superstep: Awaitable[T]) -> T:
         """Go through a superstep of the router; return what came, and take its vote over."""
@@ -275,7 +275,7 @@ class Context:
         vote: Any = None,
         work: int | None = None,
         combine: str | None = None,
-        ahead: int = 0,
+        about: int | None = None,
     ) -> tuple[NDArray[np.int32], Array]:
         """Send values of some proxies to their masters.
 
@@ -293,9 +293,9 @@ class Context:
             How the caller will combine values of the same master; gateways may do so before.
             None: every value arrives, in the sequence of the slots that sent them. A sum of
             floats is not combined on the way.
-        ahead : int, optional
-            About how many proxies this slot will tell of in the next superstep, if that may be
-            more than now: by it the way of that superstep is chosen.
+        about : int, optional
+            About how many proxies all slots tell of, as every slot must say alike: by it the
+            way is chosen. Default: as many as the last time.
 
         Returns
         -------
@@ -305,7 +305,7 @@ class Context:
         values : array beside them
         """
         if combine is not None and can_combine(combine, values.dtype):
-            gateways = await self.gateways_for("reduce", shard, values.itemsize, ahead)
+            gateways = await self.gateways_for("reduce", shard, values.itemsize, about)
             if gateways is not None:
                 ballot = self.ballot(vote)
                 sent = gateways.reduce(shard, vertices, values, combine, ballot, work)

@@ -1,7 +1,8 @@
 """About how many messages a superstep to come will have: the same on all slots.
 
-By these figures `auto` chooses its way. What was sent in the last superstep of the same kind,
-or what its program says of the next one, rides on the votes::
+By these figures `auto` chooses its way. They are what all slots know alike: what a program says
+of the superstep to come, or what was sent in the last of the same kind, which rides on the
+votes::
 
     votes of the program, what is counted of the kind
 """
@@ -42,8 +43,6 @@ class Figures:
 
     Attributes
     ----------
-    ahead : int
-        About how many messages this slot will send in the superstep after the one to come.
     most : bool
         Whether most masters will have news, should there have been none before.
 
@@ -59,7 +58,6 @@ class Figures:
     """
 
     def __init__(self, network: Network) -> None:
-        self.ahead = 0
         self.most = False
         self._network = network
         self._last: dict[str, int] = {}
@@ -130,8 +128,7 @@ class Figures:
         """Return a vote with what this slot sends."""
         if self._network.routing != AUTO or kind in ALIKE_EACH_TIME:
             return ballot
-        ahead, self.ahead = self.ahead, 0
-        return np.append(ballot, np.maximum(np.array(sent, np.int64), ahead))
+        return np.append(ballot, np.array(sent, np.int64))
 
     def learn(self, kind: str, vote: Votes) -> Votes:
         """Take what all slots have sent out of a total, and return the rest."""

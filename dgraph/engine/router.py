@@ -96,7 +96,7 @@ class Router:
         return bool(self._chosen)
 
     async def takes(
-        self, kind: str, shard: Shard, width: float, ahead: int = 0
+        self, kind: str, shard: Shard, width: float, about: int | None = None
     ) -> Router | None:
         """Return itself; None: the frames of the superstep to come go straight.
 
@@ -108,10 +108,12 @@ class Router:
         shard : Shard
         width : float
             Bytes of a value.
-        ahead : int
-            About how many messages this slot will send in the next one, if that may be more.
+        about : int, optional
+            About how many messages there will be in all; every slot says the same. Default: as
+            many as the last time.
         """
-        self.figures.ahead = ahead
+        if about is not None:
+            self.figures.expect(kind, about)
         if await self._choose(kind, shard, width) != "direct":
             return self
         self._chosen = kind
