@@ -29,7 +29,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import dask
@@ -83,7 +83,7 @@ def start(
     local_directory: str | None = None,
     memory_limit: Any = 0,
     dashboard_address: str = LOCAL,
-    hardware: bool = False,
+    hardware: bool | Sequence[str] = False,
 ) -> Client:
     """Make a Dask cluster of the ranks of this MPI job; rank 1 goes on with its client.
 
@@ -106,9 +106,12 @@ def start(
     dashboard_address : str, optional
         Where the scheduler serves its dashboard, such as ":8787". Default: a free port that
         only its own machine can reach.
-    hardware : bool
+    hardware : bool or list of str
         Whether NUMA nodes, caches and the like are levels below the host, where MPI 4 tells of
-        them; ranks must be bound to cores. Default: they are not.
+        them; ranks must be bound to cores. Names: only such ones, outermost first, as the MPI
+        calls them (``mpi_hw_resource_type``): ``["numanode", "l3cache"]`` with MPICH and
+        Open MPI; of a kind that it does not know, or that has all ranks or one, nothing comes.
+        Default: they are not.
 
     Returns
     -------
@@ -146,6 +149,7 @@ def start(
         return _started[0]
     mpi = _import_mpi()
     ranks = Ranks(mpi.COMM_WORLD)
+    hardware = (hardware,) if isinstance(hardware, str) else hardware
     if fault := _find_fault(mpi, ranks.size, threads):
         _refuse(ranks, fault)
     if not LOGGING & {*dask.config.config, *dask.config.get("distributed")}:
@@ -271,7 +275,7 @@ def _refuse(ranks: Ranks, fault: str) -> NoReturn:
     raise OptionError(fault)
 
 
-def _serve(mpi: Any, ranks: Ranks, hardware: bool, **options: Any) -> None:
+def _serve(mpi: Any, ranks: Ranks, hardware: bool | Sequence[str], **options: Any) -> None:
     """Be the scheduler or a worker, until the program on rank 1 has ended."""
     import dask_mpi
 
@@ -288,7 +292,7 @@ def _serve(mpi: Any, ranks: Ranks, hardware: bool, **options: Any) -> None:
         _part(ranks, world)
 
 
-def _lead(mpi: Any, ranks: Ranks, hardware: bool) -> Client:
+def _lead(mpi: Any, ranks: Ranks, hardware: bool | Sequence[str]) -> Client:
     """Return a client when all workers are there."""
     import dask_mpi
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,15 +41,23 @@ class Mpi:
     prefix: Path
 
     def run(
-        self, ranks: int, *command: str, environment: Mapping[str, str] | None = None
+        self,
+        ranks: int,
+        *command: str,
+        environment: Mapping[str, str] | None = None,
+        options: Sequence[str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run Python with arguments on so many ranks, and see that nothing is left of it."""
+        """Run Python with arguments on so many ranks, and see that nothing is left of it.
+
+        `options` are the launcher's own, if not those of `OPTIONS`.
+        """
         mark = uuid.uuid4().hex
+        options = OPTIONS[self.name] if options is None else options
         launcher = (
             self.prefix / "bin" / ("mpiexec.hydra" if self.name == "mpich" else "mpiexec")
         )
         job = subprocess.Popen(
-            [launcher, *OPTIONS[self.name], "-n", str(ranks), sys.executable, *command],
+            [launcher, *options, "-n", str(ranks), sys.executable, *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

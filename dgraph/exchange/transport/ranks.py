@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dask.system import CPU_COUNT
 
 from dgraph.exchange.transport.world import Place, World
 
-__all__ = ["Ranks", "enter", "split"]
+__all__ = ["Ranks", "enter", "split", "split_by_names"]
 
 #: Seconds for which a rank that waits for others sleeps, at first and at most.
 SHORTEST, LONGEST = 1e-4, 1e-2
@@ -79,17 +80,20 @@ class Ranks:
         self.meet()
 
 
-def enter(mpi: Any, ranks: Ranks, hardware: bool = False) -> World | None:
+def enter(mpi: Any, ranks: Ranks, hardware: bool | Sequence[str] = False) -> World | None:
     """Return this process's place in the job, None if MPI cannot carry frames.
 
-    All ranks take part, and say alike whether they ask for domains of the hardware.
+    All ranks take part, and say alike whether they ask for domains of the hardware, and which.
     """
     comm, request = ranks.comm.Idup()
     ranks.wait(request)
     name = ranks.share(uuid.uuid4().hex)
     near = comm.Split_type(mpi.COMM_TYPE_SHARED, key=ranks.rank)
     memory = _lowest(ranks, near)
-    inner = split(mpi, ranks, near) if hardware else ()
+    if isinstance(hardware, bool):
+        inner = split(mpi, ranks, near) if hardware else ()
+    else:
+        inner = split_by_names(mpi, ranks, near, hardware)
     cores = np.isin(np.arange(MOST_CORES), list(os.sched_getaffinity(0)))
     share = CPU_COUNT if cores.sum() > CPU_COUNT else MOST_CORES  # a container may have less
     ranks.wait(near.Iallreduce(mpi.IN_PLACE, cores, mpi.LOR))
@@ -126,6 +130,34 @@ def split(mpi: Any, ranks: Ranks, near: Any) -> tuple[int, ...]:
             return tuple(found)
         size = inside.Get_size()
         found.append(_lowest(ranks, inside))
+    return tuple(found)
+
+
+def split_by_names(mpi: Any, ranks: Ranks, near: Any, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the same for domains of some kinds only, such as NUMA nodes, outermost first.
+
+    MPI 4 splits guided, by names that are its library's own. Each name splits all of `near`, so
+    that ranks that a kind tells nothing of take part alike. What splits nothing is no level.
+    """
+    found: list[int] = []
+    kind = getattr(mpi, "COMM_TYPE_HW_GUIDED", mpi.UNDEFINED)
+    size = near.Get_size()
+    for name in names if kind != mpi.UNDEFINED else ():
+        info = mpi.Info.Create()
+        info.Set("mpi_hw_resource_type", name)
+        try:
+            part = near.Split_type(kind, key=ranks.rank, info=info)
+        except (mpi.Exception, NotImplementedError):
+            break
+        finally:
+            info.Free()
+        if part == mpi.COMM_NULL:
+            continue
+        lowest = _lowest(ranks, part)
+        if 1 < part.Get_size() < size:
+            size = part.Get_size()
+            found.append(lowest)
+        part.Free()
     return tuple(found)
 
 
