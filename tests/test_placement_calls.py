@@ -149,6 +149,10 @@ def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split()[:3] for row in rows][1] == ["hash", "+", "rhizomes"]
     assert b"<svg" in picture.read_bytes()
+    (tmp_path / "loops.csv").write_text("source,target\n1,1\n2,2\n")
+    loops = ["placement", "compare", str(tmp_path / "loops.csv"), *chosen]
+    assert _main(loops) == 0
+    assert "bfs_bytes" in capsys.readouterr().out.splitlines()[0]
     for wrong in (
         ["--only", "best"],
         ["--rhizome-max", "1"],

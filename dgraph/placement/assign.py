@@ -43,6 +43,7 @@ def assign(
     placement: Any,
     source: Hashable = "source",
     target: Hashable = "target",
+    weight: Hashable = None,
     *,
     slots: int | None = None,
     topology: Topology | None = None,
@@ -54,8 +55,9 @@ def assign(
 
     Parameters
     ----------
-    edges, source, target, directed, vertices
-        As in `dgraph.from_edges`.
+    edges, source, target, weight, directed, vertices
+        As in `dgraph.from_edges`. Of the placements "hierarchy" with ``order="prim"`` asks for
+        weights.
     placement : str, object of `dgraph.placement`, or frame
     slots : int, optional
         How many slots there are to be; they need not exist. Default: those of `topology`, else
@@ -80,7 +82,7 @@ def assign(
     """
     strategy = resolve(placement)
     client = find_client(client)
-    options = {"directed": directed, "vertices": vertices}
+    options = {"weight": weight, "directed": directed, "vertices": vertices}
     graph = build_graph(edges, strategy, source, target, slots, topology, client, options)
     if client.asynchronous:
         return _assigned_later(graph)  # type: ignore[return-value]
@@ -118,7 +120,7 @@ def build_graph(
     def look() -> tuple[EdgeInput, VertexInput | None, float]:
         began = perf_counter()
         with client.as_current():
-            found = edge_input(edges, source, target, None, **options)
+            found = edge_input(edges, source, target, **options)
             placed = placement_input(strategy.table) if isinstance(strategy, Frame) else None
         return found, placed, perf_counter() - began
 

@@ -72,6 +72,7 @@ def compare(
     placements: Iterable[Any],
     source: Hashable = "source",
     target: Hashable = "target",
+    weight: Hashable = None,
     *,
     topology: Topology | None = None,
     slots: int | None = None,
@@ -84,7 +85,7 @@ def compare(
 
     Parameters
     ----------
-    edges, source, target, directed, vertices
+    edges, source, target, weight, directed, vertices
         As in `dgraph.from_edges`. A lazy collection is computed once for each placement, and
         once more where kernels had to be compiled first: no figure holds that time.
     placements : list
@@ -96,7 +97,8 @@ def compare(
     slots : int, optional
         So many virtual slots. Default: as many as `topology` has.
     measure : mapping of str to function of a graph, optional
-        Algorithms to run on each graph, by a name; they must leave a record in ``g.runs``.
+        Algorithms to run on each graph, by a name: figures are those of the last of ``g.runs``,
+        or 0 where there is none. Typical: a search and ten rounds of PageRank.
     client : distributed.Client, optional
         A synchronous one.
 
@@ -121,13 +123,16 @@ def compare(
     np.True_
     >>> found["placement"].tolist()
     ['hash', 'hierarchy', 'hierarchy + rhizomes 4']
+    >>> runs = {"bfs": lambda g: dg.bfs(g, 0)}
+    >>> compare(dg.generate.grid(8, 8), ["hash"], measure=runs).columns[-3:].tolist()
+    ['bfs_seconds', 'bfs_frames', 'bfs_bytes']
     """
     client = find_client(client)
     if client.asynchronous:
         raise OptionError("compare waits for what it measures: give it a synchronous client")
     layouts = [_Layout.of(entry) for entry in placements]
     client.sync(find_members, client)
-    options = {"directed": directed, "vertices": vertices}
+    options = {"weight": weight, "directed": directed, "vertices": vertices}
 
     def row(layout: _Layout) -> dict[str, Any]:
         policies = Policies(rhizomes=layout.rhizomes)
@@ -150,14 +155,16 @@ def _compiled(client: Client, measure: Callable[[], dict[str, Any]]) -> dict[str
 
 
 def _measured(graph: Graph, measure: Mapping[str, Callable[[Graph], Any]]) -> dict[str, Any]:
-    """Run algorithms on a graph; return seconds, frames and bytes of each."""
+    """Run algorithms on a graph; return seconds, frames and bytes of each, 0 if none ran."""
     found: dict[str, Any] = {}
     for name, run in measure.items():
+        before = len(graph.runs)
         run(graph)
-        record = graph.runs[-1]
-        found[f"{name}_seconds"] = record.seconds
-        found[f"{name}_frames"] = list(record.frames.values())
-        found[f"{name}_bytes"] = list(record.bytes.values())
+        none = dict.fromkeys(range(graph.topology.height + 1), 0)
+        record = graph.runs[-1] if len(graph.runs) > before else None
+        found[f"{name}_seconds"] = record.seconds if record else 0.0
+        found[f"{name}_frames"] = list((record.frames if record else none).values())
+        found[f"{name}_bytes"] = list((record.bytes if record else none).values())
     return found
 
 
