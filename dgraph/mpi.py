@@ -279,6 +279,9 @@ def _serve(mpi: Any, ranks: Ranks, hardware: bool | Sequence[str], **options: An
     """Be the scheduler or a worker, until the program on rank 1 has ended."""
     import dask_mpi
 
+    with contextlib.suppress(ValueError):  # not in the main thread: then nobody is interrupted
+        # a launcher tells all ranks of Ctrl-C; rank 1 ends the job in order
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with _aborting(ranks):
         world = enter(mpi, ranks, hardware)
         dask_mpi.initialize(
@@ -296,9 +299,13 @@ def _lead(mpi: Any, ranks: Ranks, hardware: bool | Sequence[str]) -> Client:
     """Return a client when all workers are there."""
     import dask_mpi
 
-    world = enter(mpi, ranks, hardware)
-    dask_mpi.initialize(comm=ranks, exit=False)
-    client = Client()
+    try:
+        world = enter(mpi, ranks, hardware)
+        dask_mpi.initialize(comm=ranks, exit=False)
+        client = Client()
+    except KeyboardInterrupt:  # the others would wait for ever
+        _abort(ranks, "dgraph: interrupted\n")
+        raise
     atexit.register(_end, ranks, world, client)
     client.register_plugin(_Leash(client.id))
     expected = ranks.size - 2

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -149,6 +150,23 @@ def killed() -> None:
     client = mpi.start()
     client.submit(kill, workers=[*client.nthreads()][:1])
     time.sleep(1000)
+
+
+def interrupted() -> None:
+    """Press Ctrl-C in the middle of a run: the launcher tells all ranks of it."""
+    import dgraph as dg
+
+    client = dg.mpi.start()
+
+    def interrupt() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    client.run(interrupt)
+    client.run_on_scheduler(interrupt)
+    with make_graph(client) as graph:
+        assert len(dg.bfs(graph, 0).compute()) == 256
+        threading.Timer(1, interrupt).start()
+        dg.pagerank(graph, max_iter=10**9, tol=None)
 
 
 def only_modules() -> None:

@@ -186,6 +186,14 @@ def test_a_killed_rank_ends_all(any_mpi: Mpi) -> None:
     assert any_mpi.run(4, PROGRAMS, "killed").returncode not in (0, None)
 
 
+@mpich
+def test_an_interrupt_ends_all_and_is_said_once(any_mpi: Mpi) -> None:
+    done = any_mpi.run(4, PROGRAMS, "interrupted")
+    assert done.returncode not in (0, None)
+    assert done.stderr.count("\nKeyboardInterrupt") == 1
+    assert "not all ranks have ended" not in done.stderr
+
+
 def identities(*places: tuple[str, int, int, int] | None, host: str = "h") -> dict[str, Any]:
     return {
         f"tcp://10.0.0.1:{len(places) - at}": {

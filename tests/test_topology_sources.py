@@ -7,12 +7,14 @@ import itertools
 import json
 import pickle
 import random
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -155,6 +157,38 @@ def test_a_damaged_sample_is_refused_or_read_but_never_crashes(
             text = text[:at] + chance.choice('[]{},.:="<>\n &x0') + text[at + 1 :]
         with contextlib.suppress(TopologyError):
             quietly(text + "\n", FORMAT[name])
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the ways to everything inside of lists and mappings, itself first."""
+    inner: Any = value.items() if isinstance(value, dict) else ()
+    inner = enumerate(value) if isinstance(value, list) else inner
+    return [path, *itertools.chain(*(places(each, (*path, key)) for key, each in inner))]
+
+
+def replaced(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
+    """Return the same with something odd in one place."""
+    if not path:
+        return odd
+    again = value.copy()
+    again[path[0]] = replaced(value[path[0]], path[1:], odd)
+    return again
+
+
+@pytest.mark.parametrize("name", sorted(n for n in FORMAT if n.endswith((".json", ".yaml"))))
+def test_odd_values_are_refused_with_their_line_or_read(samples: Path, name: str) -> None:
+    whole = yaml.safe_load((samples / name).read_text())
+    chance = random.Random(name)
+    odd = [None, 3, 1.5, True, "", "a[", [], [None], {}, {"a": None}, {"name": [3]}]
+    ways = [way for way in places(whole) for _ in odd]
+    for way in chance.sample(ways, min(len(ways), 400)):
+        text = json.dumps(replaced(whole, way, chance.choice(odd)), indent=1)
+        said = "topology, line 0: "
+        try:
+            quietly(text + "\n", FORMAT[name])
+        except TopologyError as error:
+            said = str(error)
+        assert re.match(r"topology(, line \d+: |: expected at least one)", said)
 
 
 @given(st.integers(1, 7), st.randoms())

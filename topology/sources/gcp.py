@@ -32,10 +32,10 @@ def parse(text: Text, **options: Any) -> Reading:
     """
     notes = Notes()
     found = load(text)
-    listed = expect(found, "items", list, text) if isinstance(found, dict) else found
+    listed = found if isinstance(found, list) else expect(found, "items", list, text)
     paths: dict[str, tuple[str, ...]] = {}
     for each in listed:
-        name = expect(each, "name", str, text)
+        name = expect(each, "name", str, text, listed)
         if name in paths:
             raise text.error(each.line, f"instance {name} is listed twice")
         zone = each.get("zone")
@@ -50,7 +50,10 @@ def _place(name: str, instance: Located, text: Text, notes: Notes) -> list[str]:
         raise text.error(instance.line, f'expected an object in "resourceStatus": {status!r}')
     where = status.get("physicalHostTopology")
     if isinstance(where, dict) and where:
-        names = [where.get(level) or f"({level})" for level in LEVELS]
+        names = [
+            expect(where, level, str, text, instance) if where.get(level) else f"({level})"
+            for level in LEVELS
+        ]
         while names and names[-1].startswith("("):
             names.pop()
         return names

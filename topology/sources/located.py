@@ -1,4 +1,4 @@
-"""JSON whose objects know their lines, so that errors can name them."""
+"""JSON whose objects and lists know their lines, so that errors can name them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from dgraph.topology.sources.text import Notes, Text
 
-__all__ = ["Located", "expect", "load", "warn_of_unknown"]
+__all__ = ["Listed", "Located", "expect", "load", "warn_of_unknown"]
 
 
 class Located(dict[str, Any]):
@@ -18,23 +18,39 @@ class Located(dict[str, Any]):
     line: int | None = None
 
 
+class Listed(list[Any]):
+    """A list and the line on which it starts."""
+
+    line: int | None = None
+
+
 class _Decoder(json.JSONDecoder):
-    """Python's own decoder with its slow scanner, which can be told how to read an object."""
+    """Python's own decoder with its slow scanner, which can be told how to read."""
 
     def __init__(self, content: str) -> None:
         super().__init__()
         decoder: Any = json.decoder
         scanner: Any = json.scanner  # type: ignore[attr-defined]
-        self._read_object = decoder.JSONObject
+        self._read_object, self._read_array = decoder.JSONObject, decoder.JSONArray
         self._ends = [at for at, letter in enumerate(content) if letter == "\n"]
         self.parse_object: Any = self._parse_object
+        self.parse_array: Any = self._parse_array
         self.scan_once = scanner.py_make_scanner(self)
 
     def _parse_object(self, start: tuple[str, int], *rest: Any) -> tuple[Located, int]:
         found, end = self._read_object(start, *rest)
         located = Located(found)
-        located.line = 1 + bisect_right(self._ends, start[1] - 1)
+        located.line = self._line_of(start)
         return located, end
+
+    def _parse_array(self, start: tuple[str, int], *rest: Any) -> tuple[Listed, int]:
+        found, end = self._read_array(start, *rest)
+        listed = Listed(found)
+        listed.line = self._line_of(start)
+        return listed, end
+
+    def _line_of(self, start: tuple[str, int]) -> int:
+        return 1 + bisect_right(self._ends, start[1] - 1)
 
 
 def load(text: Text) -> Any:
@@ -71,8 +87,8 @@ def expect(record: Any, key: str, kind: Any, text: Text, above: Any = None) -> A
         Of the value.
     text : Text
         For errors.
-    above : Located, optional
-        An object around it, which says the line if the record is none.
+    above : Located or Listed, optional
+        What is around it, which says the line if the record is no object; None: nothing is.
 
     Examples
     --------
@@ -82,6 +98,8 @@ def expect(record: Any, key: str, kind: Any, text: Text, above: Any = None) -> A
     dgraph.errors.TopologyError: f.json: expected "a" to be str, got [1]
     """
     line = getattr(record, "line", None) or getattr(above, "line", None)
+    if line is None and above is None and text.content:
+        line = 1
     if not isinstance(record, dict):
         raise text.error(line, f'expected an object with "{key}", got {record!r:.60}')
     if key not in record:

@@ -34,11 +34,11 @@ def parse(text: Text, **options: Any) -> Reading:
     >>> reading.details["nvlinks"], reading.details["cliques"]
     ([[0, 2], [2, 0]], [[0, 1]])
     """
-    devices, rows = _scan(text)
+    header, devices, rows = _scan(text)
     kinds, affinity = [], []
     for device in devices:
         if device not in rows:
-            raise text.error(None, f"expected a row of {device}, got none")
+            raise text.error(header, f"expected a row of {device}, got none")
         line, cells, rest = rows[device]
         kinds.append([_kind(cell, text, line) for cell in cells])
         affinity.append(rest)
@@ -72,8 +72,9 @@ def parse(text: Text, **options: Any) -> Reading:
 Row = tuple[int, list[str], str | None]
 
 
-def _scan(text: Text) -> tuple[list[str], dict[str, Row]]:
-    """Return the devices of the header and their rows: line, cells, CPU affinity."""
+def _scan(text: Text) -> tuple[int, list[str], dict[str, Row]]:
+    """Return the header's line and devices, and their rows: line, cells, CPU affinity."""
+    header = 0
     devices: list[str] = []
     rows: dict[str, Row] = {}
     for number, line in text.lines(comment=""):
@@ -83,7 +84,7 @@ def _scan(text: Text) -> tuple[list[str], dict[str, Row]]:
         if not devices:
             if words[0] == "GPU0" and not {"X", "x"} & set(words):
                 stop = next((at for at, w in enumerate(words) if w in _COLUMNS), len(words))
-                devices = words[:stop]
+                header, devices = number, words[:stop]
             continue
         if words[0] not in devices or words[0] in rows:
             known = ", ".join(devices)
@@ -96,7 +97,7 @@ def _scan(text: Text) -> tuple[list[str], dict[str, Row]]:
         rows[words[0]] = number, cells, _affinity(line, len(devices))
     if not devices:
         raise text.error(1, "expected a header with GPU0, got none")
-    return devices, rows
+    return header, devices, rows
 
 
 def _affinity(line: str, devices: int) -> str | None:

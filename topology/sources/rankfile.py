@@ -14,8 +14,8 @@ _FIRST = re.compile(r"^\s*rank\s+\d+\s*=", re.MULTILINE)
 _LINE = re.compile(r"rank\s+(\d+)\s*=\s*(\S+)\s+slots?\s*=\s*(?:[pP]?(\d+):)?(\S+)")
 _CORES = re.compile(r"(\d+)(?:-(\d+))?")
 
-#: Cores of one range: more is a slip of the pen.
-MOST = 1 << 16
+#: Cores of one range, and ranks: more is a slip of the pen.
+MOST, MOST_RANKS = 1 << 16, 1 << 24
 
 
 def recognise(text: Text) -> bool:
@@ -41,6 +41,8 @@ def parse(text: Text, **options: Any) -> Reading:
         if not match:
             raise text.error(number, f"expected rank N=host slot=[package:]cores, got {line!r}")
         rank, host, package, cores = int(match[1]), match[2], match[3], match[4]
+        if rank >= MOST_RANKS:
+            raise text.error(number, f"expected ranks below {MOST_RANKS}, got {rank}")
         if rank in ranks:
             raise text.error(number, f"rank {rank} is listed twice")
         if relative := re.fullmatch(r"\+n(\d+)", host):

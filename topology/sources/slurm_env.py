@@ -37,8 +37,14 @@ def parse(text: Text, **options: Any) -> Reading:
     """
     notes = Notes()
     workers = []
-    for each in load(text):
-        name = expect(each, "worker", str, text)
+    found = load(text)
+    if not isinstance(found, list):
+        raise text.error(1, f"expected a list of workers, got {found!r:.60}")
+    for each in found:
+        name = expect(each, "worker", str, text, found)
+        for key in (ADDRESS, PATTERN):
+            if each.get(key):
+                expect(each, key, str, text)
         warn_of_unknown(each, ("worker", ADDRESS, PATTERN), notes)
         workers.append((name, each, each.line))
     return of_workers(workers, text, notes)

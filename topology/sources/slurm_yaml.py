@@ -12,7 +12,7 @@ from dgraph.topology.reading import Reading
 from dgraph.topology.sources.blocks import paths_of_blocks
 from dgraph.topology.sources.hostlist import expand
 from dgraph.topology.sources.lattices import Cells, reading_of, torus_of
-from dgraph.topology.sources.located import Located, expect, warn_of_unknown
+from dgraph.topology.sources.located import Listed, Located, expect, warn_of_unknown
 from dgraph.topology.sources.slurm_conf import reading_of_switches
 from dgraph.topology.sources.switches import Switch
 from dgraph.topology.sources.text import Notes, Text
@@ -34,7 +34,14 @@ def _construct(loader: Any, node: Any) -> Located:
     return found
 
 
+def _construct_list(loader: Any, node: Any) -> Listed:
+    found = Listed(loader.construct_sequence(node, deep=True))
+    found.line = node.start_mark.line + 1
+    return found
+
+
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct)
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_SEQUENCE_TAG, _construct_list)
 
 
 def recognise(text: Text) -> bool:
@@ -95,7 +102,7 @@ def _load(text: Text) -> list[Any]:
 
 
 def _choose(listed: list[Any], name: str | None, text: Text) -> Located:
-    named = {expect(each, "topology", str, text): each for each in listed}
+    named = {expect(each, "topology", str, text, listed): each for each in listed}
     if name is not None:
         if name not in named:
             raise text.error(None, f"expected topology {name}, got {', '.join(named)}")
