@@ -55,8 +55,9 @@ ANSWER = 5
 #: Seconds that the other ranks may take to end after the program.
 END = 15
 
-#: Seconds that MPI may take to say goodbye before the process is killed.
-GOODBYE = 30
+#: Seconds that MPI may take to say goodbye before the process is killed, and the job with it
+#: that has done its work: eight ranks of Open MPI on two crowded cores have taken more than 30.
+GOODBYE = 120
 
 #: Seconds by which a rank that fails lets the one before it speak first, and at most: often all
 #: fail for one reason, and the first that speaks ends the others.

@@ -187,7 +187,8 @@ def load_text(source: str | os.PathLike[str]) -> Text:
         raise TopologyError(f"{path.name}, line {line}: expected text in UTF-8") from None
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError | IsADirectoryError | ValueError)
-        problem = f"there is no file {source}" if missing else str(error)
+        named = f"{' or '.join(IN_FOLDER)} in {source}" if path.is_dir() else source
+        problem = f"there is no file {named}" if missing else str(error)
         raise TopologyFileError(
             f"expected a file or a text of several lines, {problem}"
         ) from None
