@@ -92,6 +92,12 @@ def test_figures_are_those_counted_by_hand(
     assert list(figures.cut) == cut
     assert figures.cost == cost
     assert figures.replication == held / len(ids)
+    vertices = np.bincount(slot, minlength=4)
+    assert figures.vertex_balance == vertices.max() / vertices.mean()
+    ends = frame.drop_duplicates()
+    far = ends if directed else ends[ends.source != ends.target]  # a loop is one entry of a row
+    entries = np.bincount(np.append(slot[ends.source], slot[far.target]), minlength=4)
+    assert figures.edge_balance == entries.max() / entries.mean()
 
 
 def test_swapping_slots_of_a_leaf_domain_leaves_far_levels_alone(client: Client) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dgraph as dg
 from dgraph.engine.pool import run
-from dgraph.placement.distances import tree_distances
+from dgraph.placement.distances import grid_distances, tree_distances
 from dgraph.placement.loads import Loads, Refinement, loads_of, sizes_of
 from dgraph.placement.moving import move, settle
 from dgraph.placement.whole import links_of
@@ -161,6 +161,28 @@ def test_full_slots_swap(client: Client) -> None:
     assert (better.groupby("slot").size() == side * side // 4).all()
     with dg.from_edges(frame, placement=better, **options) as g:
         assert g.placement.figures().cost < 0.6 * before.cost
+
+
+def test_the_metric_says_what_is_far(client: Client) -> None:
+    # one vertex between two cliques, on slots that stand in the other corners of a square
+    cliques = [(a, b) for first in (0, 10, 20, 30) for a in range(first, first + 6)
+               for b in range(first, a)]  # fmt: skip
+    edges = pd.DataFrame([*cliques, (99, 10), (99, 20)], columns=["source", "target"])
+    ids = [*range(6), *range(10, 16), *range(20, 26), *range(30, 36), 99]
+    table = pd.DataFrame({"vertex": ids, "slot": [id // 10 for id in ids[:-1]] + [0]})
+    square = Topology.from_fanouts([4])
+    options: Any = {"virtual_slots": 4, "topology": square, "client": client}
+    with dg.from_edges(edges, placement=table, **options) as g:
+        for metric, moves in (("tree", True), ("grid", False)):
+            better = client.compute(dg.placement.refine(g, eps=1.0, metric=metric), sync=True)
+            slot = better.set_index("vertex")["slot"]
+            assert (slot[99] in (1, 2)) is moves
+            assert slot.drop(99).equals(
+                table.set_index("vertex")["slot"].loc[slot.index].drop(99)
+            )
+    for metric, distances in (("tree", tree_distances), ("grid", grid_distances)):
+        unit = dg.placement.Hierarchy(metric=metric)._unit(square)
+        assert np.array_equal(unit, distances(square))
 
 
 def test_blocks_are_found_from_vertices_dealt_at_random(client: Client) -> None:

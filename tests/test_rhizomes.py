@@ -126,6 +126,20 @@ def test_where_pieces_go(root: int, pieces: int, rank: int) -> None:
     assert (TREE.levels(root)[vicinity[:2]] == 0).all()
 
 
+def test_random_pieces_go_anywhere_and_ghosts_and_siblings_stay_near() -> None:
+    tree = Topology.from_fanouts([4, 4])
+    near, homes = nearness(tree)[5], np.zeros(16, int)
+    drawn = [Rhizomes(16).sequence(4, 5, rank, near, homes)[1:] for rank in range(200)]
+    counts = np.bincount(np.concatenate(drawn), minlength=16)
+    assert counts[5] == 0
+    assert np.delete(counts, 5).min() > 15  # 40 on the average
+    assert len({tuple(some) for some in drawn}) > 150
+    for how in (Rhizomes(16).ghosts(), Rhizomes(16, "vicinity"), Rhizomes(None, fission=True)):
+        assert how.allocation == "vicinity" or how.fission
+        found = how.sequence(6, 5, 3, near, homes)
+        assert tree.levels(5)[found].tolist() == [0] * 4 + [1] * 2
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.data())
 def test_entries_stay_beside_their_other_end(owners: list[int], data: st.DataObject) -> None:
     owner, where = np.array(owners), np.empty(len(owners), np.int32)
@@ -400,6 +414,24 @@ def test_fission_splits_what_a_slot_would_be_filled_with(
         assert "a quarter of the edges of a slot" in g.placement.figures().why
     with pytest.raises(dg.DgraphError, match="got both"):
         dg.from_edges(star, placement=fission, rhizome_max=4, client=client)
+
+
+def test_vertices_are_dealt_over_the_slots_of_their_leaf_domain(
+    client: Client, edges: pd.DataFrame
+) -> None:
+    tree = Topology.from_fanouts([4, 2])
+    source, dealt = (
+        client.compute(
+            dg.placement.assign(
+                edges, dg.placement.Hierarchy(edges=way), topology=tree, client=client
+            ),
+            sync=True,
+        ).set_index("vertex")["slot"]
+        for way in ("source", "2d-in-domain")
+    )
+    assert (source // 4).equals((dealt // 4).loc[source.index])
+    by_slot = [np.bincount(slots, minlength=8).reshape(2, 4) for slots in (source, dealt)]
+    assert [bool((np.ptp(some, axis=1) <= 1).all()) for some in by_slot] == [False, True]
 
 
 @pytest.mark.parametrize("directed", [False, True])
