@@ -125,7 +125,11 @@ def test_results_outlive_the_graph_and_may_be_written_to(embedded: Client) -> No
     g.close()
 
 
-@pytest.mark.parametrize("ids", ["int64", "uint8", "str"])
+#: Before pandas 3 a column of no strings is one of no objects, which may be anything.
+TOLD = pytest.mark.skipif(pd.Series(dtype="str").dtype == object, reason="needs pandas 3")
+
+
+@pytest.mark.parametrize("ids", ["int64", "uint8", pytest.param("str", marks=TOLD)])
 @pytest.mark.parametrize("options", [{}, {"directed": True}, {"slots": 1}])
 def test_no_vertices_at_all(embedded: Client, ids: str, options: Any) -> None:
     empty = pd.DataFrame({"source": pd.Series(dtype=ids), "target": pd.Series(dtype=ids)})
