@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dgraph.config import TRANSPORTS
 from dgraph.engine.carriers import carrier
+from dgraph.engine.launch import read_options
 from dgraph.engine.probe import pairs
 from dgraph.engine.spec import Member
 from dgraph.errors import OptionError, TopologyError
@@ -92,6 +93,20 @@ def test_a_probe_is_written_and_read(tmp_path: Path) -> None:
         Probe.read(path)
     with pytest.raises(FileNotFoundError, match="expected a probe"):
         CostModel.of(str(tmp_path / "nowhere.json"), 1)
+
+
+def test_what_is_wrong_with_costs_says_which_option_they_are_of(tmp_path: Path) -> None:
+    path = tmp_path / "probe.json"
+    path.write_text("{")
+    for cost, said in (
+        (str(path), "dgraph.cost: probe.json, line 1: expected JSON"),
+        (str(tmp_path / "nowhere.json"), "dgraph.cost: expected a probe, there is no file"),
+        ("probed", "dgraph.cost: expected a probe of "),
+        ("cheap", "dgraph.cost: expected a cost preset"),
+        ({"alpha": [1], "beta": [1]}, "dgraph.cost: expected costs for 2 levels"),
+    ):
+        with dask.config.set({"dgraph.cost": cost}), pytest.raises(ValueError, match=said):
+            read_options(Topology.from_fanouts([2, 2]))
 
 
 @pytest.mark.parametrize(

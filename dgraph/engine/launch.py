@@ -32,7 +32,7 @@ from dgraph.engine.plugin import find_plugin
 from dgraph.engine.records import RunRecord, merge
 from dgraph.engine.spec import Member, RunSpec, SlotProgram
 from dgraph.engine.vigil import Vigil
-from dgraph.errors import GraphLostError, OptionError
+from dgraph.errors import GraphLostError, OptionError, TopologyError
 from dgraph.events import RunEnded, RunStarted, notify
 from dgraph.topology import CostModel, Topology
 from dgraph.topology.probed import named
@@ -114,9 +114,13 @@ def read_options(topology: Topology) -> Options:
     options = Options.read()
     if options.cost is None:
         return options
-    probe = named(options.cost, topology)
+    try:
+        probe = named(options.cost, topology)
+        cost = CostModel.of(probe or options.cost, topology)
+    except (OptionError, TopologyError) as error:
+        raise type(error)(f"dgraph.cost: {error}") from None
     best = () if probe is None else probe.carriers(topology.height)
-    return replace(options, cost=CostModel.of(probe or options.cost, topology), carriers=best)
+    return replace(options, cost=cost, carriers=best)
 
 
 async def launch(client: Client, spec: RunSpec) -> RunResult:
