@@ -43,7 +43,8 @@ def test_every_figure_is_printed_written_and_drawn(outcome: dict[str, Any]) -> N
     assert list(outcome["tables"]) == [
         *("yh3_teps_kronecker", "yh3_teps_planted", "yh4_preprocessing"),
         *("yh5_real_karate_club", "yh5_real_les_miserables", "star", "star_wall"),
-        *("rh3_speed_up", "rh4_links", "rh4_histogram", "rh5_scaling", "auto"),
+        *("rh3_speed_up", "rh4_links", "rh4_histogram", "rh4_waiting"),
+        *("rh5_scaling", "auto"),
         "quality",
         *("ablation_kronecker", "ablation_gains_kronecker"),
         *("ablation_planted", "ablation_gains_planted"),
@@ -87,6 +88,13 @@ def test_every_message_is_in_the_histogram(outcome: dict[str, Any]) -> None:
     across = links[links["link"] == "domain"].set_index("rhizome_max")["messages"]
     assert (across <= 2 * each["messages"]).all()  # each goes up once and down once
     assert across[16] % 2 == 0
+    waiting = outcome["tables"]["rh4_waiting"].set_index(["direction", "rhizome_max"])
+    assert (waiting["links"] == 4).all()
+    for name in ("frames", "bytes"):  # what goes up comes down
+        assert waiting[name]["up"].to_dict() == waiting[name]["down"].to_dict()
+        assert (waiting[name] > 0).all()
+    assert (waiting["waited"] > waiting["waited_most"]).all()
+    assert (waiting["waited_most"] > 0).all()
 
 
 @pytest.mark.limit(280)

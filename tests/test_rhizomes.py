@@ -103,13 +103,19 @@ def test_the_first_equation(degree: int, more: int, most: int) -> None:
     assert (sizes[:-1] == cutoff).all()
 
 
-def test_ten_in_edges_are_cut_as_the_paper_would() -> None:
+@pytest.mark.parametrize(
+    ("how", "cutoff", "pieces"),
+    [(Rhizomes(4), 3, [1, 3, 3, 3]), (Rhizomes(4, cutoff=2), 2, [2, 2, 2, 4])],
+)
+def test_ten_in_edges_are_cut_as_the_paper_would(
+    how: Rhizomes, cutoff: int, pieces: list[int]
+) -> None:
     graph = plain(np.arange(1, 11), np.zeros(10, np.int64), directed=True)
-    shards, told = Case(graph, 4, np.arange(11) % 4, Rhizomes(4)).split()
-    assert (told["cutoff"], told["split"], told["pieces"]) == (3, 1, 4)
+    shards, told = Case(graph, 4, np.arange(11) % 4, how).split()
+    assert (told["cutoff"], told["split"], told["pieces"]) == (cutoff, 1, 4)
     sizes = [len(shards[0].into.targets) - 0]  # the hub is the only one with in-edges
     sizes += [len(s.into_split.rows.targets) for s in shards[1:] if s.into_split is not None]
-    assert sorted(sizes) == [1, 3, 3, 3]
+    assert sorted(sizes) == pieces  # of the second, the ninth and tenth begin again
     assert told["out_split"] == 0
 
 

@@ -277,10 +277,17 @@ def by_rhizomes(bench: Bench) -> Iterator[Table]:
 def contention(bench: Bench) -> Iterator[Table]:
     """Rhizomes, Fig. 4: how the load spreads over links."""
     bench.say("contention")
-    links, histogram = rhizomes.contention(bench.client, bench.kronecker)
+    found = rhizomes.contention(bench.client, bench.kronecker, MACHINE)
+    links, histogram, waiting = found
     yield Table("rh4_links", "kronecker, PageRank: messages of directed links", links)
     plot = Plot("messages up to", "links", "rhizome_max")
     yield Table("rh4_histogram", "links from slot to slot by messages", histogram, [], plot)
+    notes = [
+        "all links, and all supersteps; most and gini: over each link in each superstep,",
+        "of which a round has a second, small one where vertices are split;",
+        f"waited: seconds that frames stand in line before a link of {MACHINE} (simulated)",
+    ]
+    yield Table("rh4_waiting", "kronecker, PageRank: the links of domains", waiting, notes)
 
 
 def scaling(bench: Bench) -> Iterator[Table]:

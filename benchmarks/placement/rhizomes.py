@@ -22,6 +22,7 @@ from benchmarks.hierarchy.lab import Lab
 from benchmarks.placement.inputs import star_graph
 from dgraph.shard import Shard
 from dgraph.topology import Topology, gini
+from dgraph.topology import contention as contention_of
 
 __all__ = ["contention", "far_bytes", "scaling", "speed_up", "star", "star_seconds"]
 
@@ -229,8 +230,12 @@ def speed_up(client: Client, frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def contention(
-    client: Client, frame: pd.DataFrame, most: Sequence[int] = (1, 16), bins: int = 8
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    client: Client,
+    frame: pd.DataFrame,
+    machine: str,
+    most: Sequence[int] = (1, 16),
+    bins: int = 8,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Make the paper's figure 4: the load of each directed link in ten rounds of PageRank.
 
     Returns
@@ -240,11 +245,14 @@ def contention(
         there are, messages in all, largest, mean, largest / mean, Gini.
     histogram : list of dict
         Links from slot to slot and what they carry in all, by the messages of one.
+    waiting : list of dict
+        Of the links of the domain tree, as `_waiting` tells them.
     """
-    loads, rows = {}, []
+    loads, rows, waits = {}, [], []
     for number in most:
         with Lab(frame, TREE, client, rhizome_max=number) as lab:
             ranks = lab.run("pagerank", "direct").without_output()
+        waits += _waiting(number, contention_of(TREE, ranks.traffic(), machine))
         sent = np.sum(ranks.messages, axis=0)
         loads[number] = sent[~np.eye(len(sent), dtype=bool)]
         for kind, load in (("slot to slot", loads[number]), ("domain", _of_domains(sent))):
@@ -275,7 +283,27 @@ def contention(
             }
             for end, some, sum_ in zip(edges[1:].tolist(), links, carried, strict=True)
         ]
-    return rows, histogram
+    return rows, histogram, waits
+
+
+def _waiting(rhizome_max: int, passes: pd.DataFrame) -> list[dict[str, Any]]:
+    """Sum up what passes each directed link of the domain tree in each superstep.
+
+    Returns a row for each level and direction: links, frames, bytes, seconds that frames waited
+    (simulated), all in all; the largest and the Gini coefficient over links and supersteps.
+    """
+    return [
+        {
+            "rhizome_max": rhizome_max,
+            "level": level,
+            "direction": direction,
+            "links": each["domain"].nunique(),
+            **{name: each[name].sum() for name in ("frames", "bytes", "waited")},
+            **{f"{name}_most": each[name].max() for name in ("bytes", "waited")},
+            **{f"{name}_gini": gini(each[name]) for name in ("bytes", "waited")},
+        }
+        for (level, direction), each in passes.groupby(["level", "direction"], sort=True)
+    ]
 
 
 def _of_domains(sent: NDArray[np.int64]) -> NDArray[np.int64]:
