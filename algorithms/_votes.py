@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.meeting import count_slots, deal
+from dgraph.distinct import distinct
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard
@@ -50,7 +51,7 @@ class Votes:
         self._counters = counters if counters.size >= shard.num_vertices else None
         splits = [split for _, split in shard.families if split is not None]
         self._alone = not (shard.directed or any(split.parted for split in splits))
-        self.heavy = np.unique(np.concatenate([split.heavy for split in splits]))
+        self.heavy = distinct(np.concatenate([split.heavy for split in splits]))
         self.bits = np.zeros(words(shard.masters), np.uint64)
         set_bits(self.bits, self.heavy)
         base = int(shard.bases[shard.slot])

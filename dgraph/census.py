@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.rhizomes import Rhizomes
+from dgraph.distinct import distinct
 from dgraph.shard import number_dtype
 from dgraph.sketch import IN, OUT, Sketch
 
@@ -329,7 +330,7 @@ def _cuts(census: Census, slots: int, rhizomes: Rhizomes | None) -> list[_Cut]:
             found.append(_Cut(family, np.inf, none, none, none))
             continue
         degrees = np.concatenate([family.degree, family.own, family.other])
-        split = np.unique(_rounded(degrees[degrees > cutoff]))
+        split = distinct(_rounded(degrees[degrees > cutoff]))
         drawn = [_drawn(int(degree), most, cutoff, slots, rule.at_home) for degree in split]
         home, parts = np.array(drawn).reshape(-1, 2).T
         found.append(_Cut(family, cutoff, split, home, parts))

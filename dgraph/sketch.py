@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.distinct import distinct
 from dgraph.vertices.hash import hash_ints
 from dgraph.vertices.ids import Ids, StringIds
 
@@ -79,7 +80,7 @@ class Sample:
     @classmethod
     def _distinct(cls, level: int, rows: Words, count: NDArray[np.int64]) -> Self:
         rows, count = _distinct_rows(rows, count)
-        while len(rows) > MOST and len(np.unique(rows[:, 0])) > 1:
+        while len(rows) > MOST and len(distinct(rows[:, 0])) > 1:
             level += 1
             keep = _is_sampled(rows[:, 0], level)
             rows, count = rows[keep], count[keep]
@@ -88,7 +89,7 @@ class Sample:
     @property
     def keys(self) -> float:
         """Estimate how many distinct keys the table has."""
-        return float(len(np.unique(self.rows[:, 0])) * 2**self.level)
+        return float(len(distinct(self.rows[:, 0])) * 2**self.level)
 
 
 def _distinct_rows(rows: Words, count: NDArray[np.int64]) -> tuple[Words, NDArray[np.int64]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dgraph.distinct import distinct
 from dgraph.topology.cost import CostModel
 from dgraph.topology.machine import Machine, Traffic
 from dgraph.topology.simulate import check_slots, machine_for, one_by_one
@@ -91,7 +92,7 @@ def _load(
 
     check_slots(topology, traffic)
     domain = topology.domain_of(height - 1)
-    links = np.unique(domain)
+    links = distinct(domain)
     climbs = (topology.level(traffic.source, traffic.target) >= height) & (traffic.frames > 0)
     order = np.lexsort((traffic.target[climbs], traffic.source[climbs]))
     ends = [side[climbs][order] for side in (traffic.source, traffic.target)]
@@ -133,7 +134,7 @@ def _waited(
     """
     spent = np.asarray(seconds, np.float64)
     waited = np.zeros(links)
-    for number in np.unique(link).tolist():
+    for number in distinct(link).tolist():
         mine = link == number
         begins = np.cumsum(spent[mine]) - spent[mine]
         own = spent[mine] * (frames[mine] - 1) / 2  # of the same pair, one after the other

@@ -59,7 +59,9 @@ class Levels:
         array([0, 1])
         """
         here, there = np.broadcast_arrays(self._numbers(i), self._numbers(j))
-        apart: NDArray[np.int64] = (self._matrix[:, here] != self._matrix[:, there]).sum(axis=0)
+        apart = np.zeros(here.shape, np.int64)
+        for domain in self._matrix:
+            apart += domain[here] != domain[there]
         return apart
 
     def levels(self, slot: int) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.distinct import distinct
 from dgraph.errors import OptionError
 from dgraph.plurals import counted
 from dgraph.topology.cost import CostModel
@@ -188,7 +189,7 @@ def _stage(topology: Topology, traffic: Traffic, machine: Machine) -> tuple[floa
     busiest = max(
         _busy(topology, (source, target), level, used, machine), key=lambda each: each.seconds
     )
-    latency = max(machine.latency[far] for far in np.unique(level).tolist())
+    latency = max(machine.latency[far] for far in distinct(level).tolist())
     return busiest.seconds + latency, busiest
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.hierarchy.exchanges import Bits, Dense, Exchange, Reduce
 from benchmarks.hierarchy.world import World, gather
+from dgraph.distinct import distinct
 from dgraph.engine.figures import FADE
 from dgraph.engine.network import AUTO, Network
 from dgraph.exchange.frame import COLUMN, HEADER
@@ -130,7 +131,7 @@ class Counter:
 
         Those of a dense one: in a run all of these carry votes.
         """
-        return [np.unique(link) for link, _, _ in self._agreed(name)]
+        return [distinct(link) for link, _, _ in self._agreed(name)]
 
     # Messages that meet
 
@@ -150,7 +151,7 @@ class Counter:
             moved = here != there
             link = here[moved] * world.slots + there[moved]
             hops.append(self._parts(link, world.placed[vertex[moved]], exchange.width))
-            both = np.unique(vertex * world.slots + there)
+            both = distinct(vertex * world.slots + there)
             vertex, here = np.divmod(both, world.slots)
         return hops
 

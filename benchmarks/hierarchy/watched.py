@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.distinct import distinct
 from dgraph.engine.network import Network
 from dgraph.engine.records import OUTPUT, ROUTES
 from dgraph.exchange.hop import Hop
@@ -58,7 +59,7 @@ class Apart(Network):
             where = positions(self.strategy(name, direction), *pairs)
             here, there = list(pairwise(where))[stage]
             links.append((here * self.slots + there)[here != there])
-        return np.unique(np.concatenate(links))
+        return distinct(np.concatenate(links))
 
 
 @dataclass

@@ -26,6 +26,9 @@ __all__ = ["Asked", "Degrees", "rank_block", "sum_degrees", "touched"]
 
 Array = NDArray[Any]
 
+#: Degrees are counted in a table while the largest is at most so many times the vertices.
+FEW = 8
+
 
 @dataclass(slots=True)
 class Asked:
@@ -110,7 +113,7 @@ async def sum_degrees(
 
 async def rank_block(ctx: Context, degree: Array, vertices: int) -> tuple[Array, Degrees]:
     """Return the rank of every vertex of this registrar's block, and the degrees of all."""
-    values, which, counts = np.unique(degree, return_inverse=True, return_counts=True)
+    values, which, counts = _counted(degree)
     came = await ctx.allgather(values, counts)
     every, at = np.unique(np.concatenate([some[0] for some in came]), return_inverse=True)
     counted = np.zeros((every.size, ctx.slots), np.int64)
@@ -121,6 +124,23 @@ async def rank_block(ctx: Context, degree: Array, vertices: int) -> tuple[Array,
     ranks = np.empty(degree.size, number_dtype(vertices))
     _deal_ranks(which, start[np.searchsorted(every, values)], ranks)
     return ranks, Degrees(every.astype(np.int64), counted)
+
+
+def _counted(degree: Array) -> tuple[Array, Array, Array]:
+    """Return the distinct degrees, ascending, which of them each is, and how often it occurs.
+
+    Examples
+    --------
+    >>> _counted(np.array([7, 0, 7], np.int32))
+    (array([0, 7], dtype=int32), array([1, 0, 1]), array([1, 2]))
+    """
+    if degree.max(initial=0) > FEW * degree.size:
+        return np.unique(degree, return_inverse=True, return_counts=True)
+    counts = np.bincount(degree)
+    values = np.flatnonzero(counts)
+    place = np.empty(counts.size, np.intp)
+    place[values] = np.arange(values.size)
+    return values.astype(degree.dtype), place[degree], counts[values]
 
 
 @kernel

@@ -21,6 +21,7 @@ from dgraph.build.owning import Seats
 from dgraph.build.pieces import Pieces, agree_anew, by_family, moved_by, relaid, seats_of
 from dgraph.build.rhizomes import Rhizomes, allot, go_home, nearness
 from dgraph.build.routing import Groups
+from dgraph.distinct import distinct
 from dgraph.engine.context import Context
 from dgraph.kernels import kernel
 from dgraph.shard import Adjacency, Shard, Split
@@ -117,13 +118,13 @@ class _Plan:
     @property
     def heavy(self) -> NDArray[np.int32]:
         """The masters, each once."""
-        return np.unique(self.row)
+        return distinct(self.row)
 
     @property
     def pieces(self) -> int:
         """Into how many pieces their rows are cut."""
         slots = int(self.slot.max(initial=0)) + 1
-        return int(np.unique(self.row.astype(np.int64) * slots + self.slot).size)
+        return int(distinct(self.row.astype(np.int64) * slots + self.slot).size)
 
     def parted(self, targets: NDArray[np.int32]) -> int:
         """Count parallel edges next to one another that go to different slots."""
@@ -149,7 +150,7 @@ class _Plan:
 def _plan_blocks(shard: Shard, rows: Adjacency, by_owner: NDArray[np.int32]) -> _Plan:
     """Block the rows of a family that have more entries than there are columns."""
     degree = np.diff(rows.offsets)
-    many = degree > np.unique(by_owner).size
+    many = degree > distinct(by_owner).size
     entries = np.flatnonzero(np.repeat(many, degree))
     row = np.repeat(np.flatnonzero(many).astype(np.int32), degree[many])
     owner = _owners(shard, rows.targets[entries])
@@ -276,7 +277,7 @@ def _split(
     heavy = plan.heavy
     degree = np.diff(rows.offsets)[heavy]
     sent = tuple(
-        np.unique(plan.row[plan.slot == slot]) if slot != root else heavy[:0]
+        distinct(plan.row[plan.slot == slot]) if slot != root else heavy[:0]
         for slot in range(len(groups.size))
     )
     strength = None

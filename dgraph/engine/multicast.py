@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.distinct import distinct
 from dgraph.exchange.blocks import decode_blocks, encode_blocks
 from dgraph.exchange.frame import Frame
 from dgraph.exchange.routing.ground import Strategy, positions
@@ -170,7 +171,7 @@ def _edges(shard: Shard, strategy: Strategy) -> Iterator[Edge]:
     for stage in range(strategy.stages):
         here, there = where[stage], where[stage + 1]
         link = here * shard.slots + there
-        for number in np.unique(link[here != there]).tolist():
+        for number in distinct(link[here != there]).tolist():
             behind = targets[link == number].tolist()
             yield Edge(
                 stage, number // shard.slots, number % shard.slots, _members(shard, behind)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.distinct import distinct
 from dgraph.engine.network import Network
 from dgraph.exchange.combining import merge
 from dgraph.exchange.envelope import Parts, pack_parts
@@ -91,7 +92,7 @@ class Trip:
         owners = np.flatnonzero(np.diff(begin))
         steps = self.strategy.step(stage, slot, owners)
         frames, stay = [], nothing
-        for to in np.unique(steps).tolist():
+        for to in distinct(steps).tolist():
             mine = owners[steps == to]
             some = _pieces(parts, begin[mine], begin[mine + 1])
             if to == slot:

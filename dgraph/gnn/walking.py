@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dgraph.build.joining import whole_rows
+from dgraph.distinct import distinct
 from dgraph.engine.context import Context
 from dgraph.engine.translate import masters_of
 from dgraph.gnn.drawing import draw
@@ -91,7 +92,7 @@ async def walk(ctx: Context, shard: Shard, seeds: Seeds) -> tuple[Shard, list[St
     stride = max(shard.masters, 1)
     ctx.stage = "seeds"
     at, masters = await masters_of(ctx, shard, seeds.ids)
-    front = np.unique(seeds.batches[at] * stride + masters)
+    front = distinct(seeds.batches[at] * stride + masters)
     reached, steps = front, []
     for hop, fanout in enumerate(seeds.fanouts, start=1):
         ctx.stage = f"hop {hop}"
@@ -99,7 +100,7 @@ async def walk(ctx: Context, shard: Shard, seeds: Seeds) -> tuple[Shard, list[St
         steps.append(step)
         front = await _hand_over(ctx, shard, step, stride)
         front = front[~_among(front, reached)]
-        reached = np.union1d(reached, front)
+        reached = distinct(np.concatenate([reached, front]))
     none = np.zeros(0, np.int32)
     ends = np.zeros(reached.size, np.int64)
     return shard, steps, Step(reached // stride, reached % stride, ends, none)
@@ -118,7 +119,7 @@ async def _hand_over(ctx: Context, shard: Shard, step: Step, stride: int) -> Key
     batches = np.repeat(step.batches, np.diff(step.ends, prepend=0))
     wide = int(batches.max(initial=0)) + 1
     # by local id first, so that what is of one owner lies together
-    pairs = np.unique(step.drawn * np.int64(wide) + batches)
+    pairs = distinct(step.drawn * np.int64(wide) + batches)
     columns: list[tuple[Array, ...] | None] = []
     for start, size in zip(shard.group_start, shard.group_size, strict=True):
         low, high = np.searchsorted(pairs, (start * wide, (start + size) * wide))
@@ -130,7 +131,7 @@ async def _hand_over(ctx: Context, shard: Shard, step: Step, stride: int) -> Key
             places, which = came
             masters = places if slot == shard.slot else shard.shared[slot][places]
             found.append(which * stride + masters)
-    return np.unique(np.concatenate(found))
+    return distinct(np.concatenate(found))
 
 
 def _among(keys: Keys, known: Keys) -> NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.distinct import distinct
 from dgraph.exchange.routing.ends import (
     Ends,
     Rows,
@@ -119,12 +120,12 @@ def _counted(hops: Sequence[tuple[Numbers, ...]], ground: Ground) -> Stage:
     for here, there, *ends in hops:
         moved = here != there
         taken.append((here[moved] * slots + there[moved], *(some[moved] for some in ends)))
-    link = np.unique(np.concatenate([links for links, _, _ in taken]))
+    link = distinct(np.concatenate([links for links, _, _ in taken]))
     here, there = link // slots, link % slots
     counts = np.zeros((2, 2, link.size), np.int64)
     reach = np.zeros((2, 2, link.size), np.int64)
     for way, (links, ends_, whose) in enumerate(taken):
-        both = np.unique(links * slots + ends_)
+        both = distinct(links * slots + ends_)
         for row, some in enumerate((links, both // slots)):
             counts[way, row] = np.bincount(np.searchsorted(link, some), minlength=link.size)
         at = np.searchsorted(link, links)
@@ -156,7 +157,7 @@ def _direct(ground: Ground) -> list[tuple[Side, Side]]:
 def _rail(ground: Ground) -> tuple[tuple[Side, Side], tuple[Side, Side]]:
     """Return the links inside of groups, and those across, as messages go to their targets."""
     groups, slots = ground.groups, np.arange(ground.topology.slots)
-    sizes = np.unique(groups.size)
+    sizes = distinct(groups.size)
     near = range(ground.group + 1)
     far = range(ground.group + 1, ground.topology.height + 1)
     twins = np.zeros(slots.size, np.int64)  # of each slot, itself among them
@@ -164,7 +165,7 @@ def _rail(ground: Ground) -> tuple[tuple[Side, Side], tuple[Side, Side]]:
         like = np.bincount(groups.local % size, minlength=size)
         twins = np.where(groups.size == size, like[groups.local % size], twins)
     within: tuple[Side, Side] = [], []
-    for count in np.unique(twins):
+    for count in distinct(twins):
         more = weight_met(ground, (twins == count).astype(np.int64))
         within[0].extend(
             Rows(slots, level, more[level], count, count, count, 0) for level in near
@@ -261,7 +262,7 @@ def _monitor(ground: Ground) -> list[tuple[Side, Side]]:
     gates = np.flatnonzero(~simple)
     own = groups.size[gates]
     across: tuple[Side, Side] = [], []
-    for size in np.unique(own):
+    for size in distinct(own):
         others_ = weight_met(ground, ((groups.size == size) & ~simple).astype(np.int64))
         for level in far:
             like = gates, level, others_[level][gates], own * size
