@@ -23,7 +23,7 @@ LINKS = {"dgraph.algorithms": "algorithms", "dgraph.topology": "topology"}
 
 #: A module imports from its own line and from the lines above, never from those below.
 LAYERS = [
-    "command errors kernels plurals",
+    "command distinct errors kernels plurals",
     "elsewhere keywords warn",
     "config events tables",
     "clients output",
