@@ -115,7 +115,11 @@ def placement() -> None:
 )
 @click.option("--topology", "file", metavar="FILE", help="A domain tree over virtual slots.")
 @click.option("--directed", is_flag=True, default=None, help="Edges have a direction.")
-@click.option("--measure", is_flag=True, help="Run BFS and PageRank; bytes by level.")
+@click.option(
+    "--measure/--no-measure",
+    default=True,
+    help="Run BFS and PageRank on each graph: seconds, frames and bytes by level.  [default]",
+)
 @click.option(
     "--rhizome-max",
     type=click.IntRange(2),

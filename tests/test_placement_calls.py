@@ -138,15 +138,17 @@ def test_an_asynchronous_client_gets_awaitables() -> None:
 def test_the_command_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     grid(6).to_csv(tmp_path / "grid.csv", index=False)
     command = ["placement", "compare", str(tmp_path / "grid.csv")]
-    chosen = ["--fanouts", "2,2", "--only", "hash,hierarchy", "--measure"]
+    chosen = ["--fanouts", "2,2", "--only", "hash,hierarchy"]
     assert _main([*command, *chosen]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[:4] == ["placement", "seconds", "cut_top", "cut"]
+    assert head.split()[-2:] == ["pagerank_frames", "pagerank_bytes"]
     assert [row.split()[0] for row in rows] == ["hash", "hierarchy"]
     picture = tmp_path / "compared.svg"
-    split = ["--only", "hash", "--rhizome-max", "4", "--plot", str(picture)]
+    split = ["--only", "hash", "--no-measure", "--rhizome-max", "4", "--plot", str(picture)]
     assert _main([*command, *split]) == 0
-    _, *rows = capsys.readouterr().out.splitlines()
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert "bytes" not in head
     assert [row.split()[:3] for row in rows][1] == ["hash", "+", "rhizomes"]
     assert b"<svg" in picture.read_bytes()
     (tmp_path / "loops.csv").write_text("source,target\n1,1\n2,2\n")
