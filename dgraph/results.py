@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-from distributed import CancelledError, Client, Future, default_client
+from distributed import CancelledError, Client, Future
 from distributed.client import _wait as wait  # the public one wants a default client
 
 from dgraph.clients import call, is_default, then
@@ -21,7 +21,7 @@ from dgraph.engine.columns import Column, to_frame
 from dgraph.engine.context import Context
 from dgraph.engine.records import RunRecord
 from dgraph.engine.spec import SlotProgram
-from dgraph.errors import ConvergenceWarning, GraphLostError, OptionError
+from dgraph.errors import ConvergenceWarning, GraphLostError
 from dgraph.home import Home
 from dgraph.shard import Shard
 from dgraph.vertices.ids import Ids, IntIds, StringIds
@@ -51,18 +51,17 @@ class Result(dd.DataFrame):
     """A Dask DataFrame that lies on the workers of one client's cluster.
 
     Dask computes with the current client, and where that is not one of this cluster it says
-    which key it does not know. What is derived from a result is a plain Dask DataFrame.
+    which key it does not know: so a result takes its own client. What is derived from it is a
+    plain Dask DataFrame.
     """
 
     def compute(self, **options: Any) -> Any:
-        """Return the result as a pandas DataFrame: as Dask does, or with the result's client.
+        """Return the result as a pandas DataFrame.
 
         Raises
         ------
         GraphLostError
-            If that client is closed.
-        OptionError
-            If the current client is one of another cluster.
+            If the client of the result is closed.
         """
         with self._client_at_work(options):
             return super().compute(**options)  # type: ignore[no-untyped-call]
@@ -75,30 +74,16 @@ class Result(dd.DataFrame):
     def _client_at_work(
         self, options: Mapping[str, Any]
     ) -> contextlib.AbstractContextManager[Any]:
-        """Return what makes the result's client the current one, if there is none."""
+        """Return what makes the result's client the current one."""
         mine: Client = self.__dict__["_dgraph_client"]
         if mine.status != "running":
             raise GraphLostError(
                 "the client of this result is closed, and with it the result: write results "
                 "before (to_parquet), or run the algorithm again with another client"
             )
-        if options.get("scheduler") is not None:  # users know what they want
-            return contextlib.nullcontext()
-        try:
-            current = default_client()
-        except ValueError:
-            return contextlib.nullcontext() if mine.asynchronous else mine.as_current()
-        if _address(current) != _address(mine):
-            raise OptionError(
-                "this result lies on the workers of its graph, and the current client is one "
-                "of another cluster: compute it inside `with client.as_current():` of the "
-                "client of the graph"
-            )
-        return contextlib.nullcontext()
-
-
-def _address(client: Client) -> str | None:
-    return None if client.scheduler is None else client.scheduler.address
+        if options.get("scheduler") is not None or mine.asynchronous:
+            return contextlib.nullcontext()  # users know what they want
+        return mine.as_current()
 
 
 def table(

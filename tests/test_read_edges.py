@@ -122,7 +122,7 @@ def test_both_ways_refuse_the_same_lines(folder: Path, lines: list[str], sep: st
         ("a,b,kind\nx,y,road\n", ".csv", [("a", "b"), ("x", "y")]),
         ("s,t\n1,1.10\n2,1.9-rc\n", ".csv", [("1", "1.10"), ("2", "1.9-rc")]),
         ("s,t\n1.5,007\n1.2.3,8\n", ".csv", [("1.5", "007"), ("1.2.3", "8")]),
-        ("a e5\nb -\nb .\n", ".el", [("a", "e5"), ("b", "-"), ("b", ".")]),
+        ("a e5\na -\nb .\n", ".el", [("a", "e5"), ("a", "-"), ("b", ".")]),
         (",source,target\n0,a,b\n1,b,c\n", ".csv", [("a", "b"), ("b", "c")]),
         ("Id,Source,Target,Weight\n9,1,2,3\n", ".csv", [(1, 2, 3.0)]),
         ("source\ttarget\n", ".tsv", []),
