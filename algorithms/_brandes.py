@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dgraph.algorithms._expected import expected, to_masters, unheard_of
 from dgraph.algorithms._path_counts import (
     EXACT,
     LARGE,
@@ -71,6 +72,8 @@ class Batch:
         How many sources there are.
     grids : Grids
         At which terms are cut.
+    proxies : int
+        Of the one graph, on all slots; 0 if all goes straight.
 
     Attributes
     ----------
@@ -95,8 +98,11 @@ class Batch:
         For each level the edges out of it and into it, and its vertices, on all slots.
     """
 
-    def __init__(self, ctx: Context, shard: Shard, copies: int, grids: Grids) -> None:
+    def __init__(
+        self, ctx: Context, shard: Shard, copies: int, grids: Grids, proxies: int = 0
+    ) -> None:
         self.shard = shard
+        self.everywhere = proxies * copies
         self.grids = grids
         self.copies = copies
         self.union = shard if copies == 1 else _copied(shard, copies)
@@ -124,6 +130,11 @@ class Batch:
         """Take the next masters in `order` for a layer."""
         self.visited += count
         return self.order[self.visited - count : self.visited]
+
+    def told(self, edges: int, vertices: int) -> int:
+        """Return about how many proxies of so many vertices so many edges lead to."""
+        among = self.shard.num_vertices * self.copies, self.everywhere
+        return to_masters(edges, unheard_of(vertices, *among), *among)
 
     def widen(self) -> None:
         """Give the counts exponents."""
@@ -210,12 +221,7 @@ async def _survey(ctx: Context, batch: Batch, front: Members) -> NDArray[np.int6
 
 
 async def _tell(
-    ctx: Context,
-    batch: Batch,
-    front: Members,
-    depth: int,
-    vote: Any = None,
-    work: int = 0,
+    ctx: Context, batch: Batch, front: Members, depth: int, vote: Any = None, work: int = 0
 ) -> None:
     """Tell the proxies of masters at `depth` that they are, and how many paths lead there."""
     counts = batch.sigma, batch.sigma_exponent
@@ -259,11 +265,14 @@ async def _top_down(ctx: Context, batch: Batch, front: Members, depth: int) -> M
         room, batch.proxies,
     )  # fmt: skip
     work = found + proxies.size
+    left = batch.shard.num_vertices * batch.copies - sum(each[2] for each in batch.facts)
+    about = batch.told(batch.facts[-1][0], left)
     if sigma is not None:
+        _expect(ctx, about)
         met = await ctx.reduce(batch.union, proxies, sigma[proxies], work=work)
     else:
         marks = np.ones(proxies.size, np.bool_)
-        met = await ctx.reduce(batch.union, proxies, marks, work=work, combine="or")
+        met = await ctx.reduce(batch.union, proxies, marks, None, work, "or", about)
     return batch.visit(receive_counts(*met, depth, batch.level, sigma, room, found))
 
 
@@ -271,7 +280,7 @@ async def _bottom_up(ctx: Context, batch: Batch, front: Members, depth: int) -> 
     """Let the unvisited add up counts of the frontier; return the masters at `depth`."""
     into = batch.shard.into
     batch.shown[front] = batch.sigma[front]
-    told = await _show(ctx, batch, front, batch.facts[-1][2])
+    told = await _show(ctx, batch, front, depth - 1)
     found = pull_counts(
         depth, batch.copies, batch.level, batch.sigma, batch.shown, into.offsets,
         into.targets, batch.order[batch.visited :],
@@ -304,7 +313,7 @@ async def _accumulate(ctx: Context, batch: Batch, depth: int) -> None:
     counts = batch.delta, batch.sigma, batch.sigma_exponent, batch.shown
     if _pulls(batch, depth):
         show_terms(deeper, *counts, batch.shown_exponent)
-        told = await _show(ctx, batch, deeper, batch.facts[depth + 1][2])
+        told = await _show(ctx, batch, deeper, depth + 1)
         pull_terms(
             here, batch.copies, *counts, batch.shown_exponent, out.offsets, out.targets,
             batch.grids,
@@ -317,23 +326,32 @@ async def _accumulate(ctx: Context, batch: Batch, depth: int) -> None:
         )  # fmt: skip
         sums = pairs(proxies, batch.shown, batch.delta)
         work = batch.facts[depth][1] // ctx.slots
+        _expect(ctx, batch.told(batch.facts[depth + 1][1], batch.facts[depth][2]))
         met, sums = await ctx.reduce(batch.union, proxies, sums, work=work)
         receive_terms(met, sums, batch.shown, batch.delta)
         settle_terms(here, batch.shown, batch.delta)
 
 
-async def _show(ctx: Context, batch: Batch, members: Members, count: int) -> Members | slice:
-    """Let the proxies of `members`, `count` on all slots, show what these do.
+async def _show(ctx: Context, batch: Batch, members: Members, depth: int) -> Members | slice:
+    """Let the proxies of `members`, the masters at a depth, show what these do.
 
     Returns which proxies may show something now.
     """
     shown = batch.shown, batch.shown_exponent
+    out_edges, into_edges, count = batch.facts[depth]
     if _is_dense(batch, count):
         for some in shown:
             if some is not None:
                 await ctx.broadcast(batch.union, some)
         return slice(batch.union.masters, None)
+    _expect(ctx, expected(max(out_edges, into_edges), count * (ctx.slots - 1)))
     return await _tell_some(ctx, batch, members, shown, None, members.size)
+
+
+def _expect(ctx: Context, messages: int) -> None:
+    """Say about how many messages the next frames will have."""
+    if ctx.gateways is not None:
+        ctx.gateways.figures.expect("frames", messages)
 
 
 async def _tell_some(

@@ -160,11 +160,12 @@ async def _add_batches(
     """Add the dependencies of all sources without weights."""
     room = BATCH // max(bytes_per_source(shard), 1)
     copies = max(int((await ctx.allreduce([room], "min"))[0]), 1)
+    proxies = 0 if ctx.gateways is None else (await ctx.gateways.numbers(shard)).total
     batch, ends = None, np.zeros(shard.masters)
     for first in range(0, sources.total, copies):
         size = min(copies, sources.total - first)
         if batch is None or batch.copies != size:
-            batch = Batch(ctx, shard, size, grids)
+            batch = Batch(ctx, shard, size, grids, proxies)
         batch.clear()
         low, high = np.searchsorted(sources.positions, (first, first + size))
         masters, copy = sources.masters[low:high], sources.positions[low:high] - first

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from benchmarks.hierarchy.exchanges import Reduce, bfs
 from benchmarks.hierarchy.world import World, make_world
 from dgraph.algorithms._expected import likely_bits
+from dgraph.algorithms.betweenness_centrality import betweenness_slot
 from dgraph.edges.generate import kronecker_rows
+from dgraph.engine.figures import Figures
+from dgraph.engine.network import find_network
+from dgraph.topology import Topology
+from tests.harness import frame_of
+from tests.reference import build, plain
 
 SLOTS = (2, 16, 512)
+TREE = Topology.from_fanouts([8, 4])
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +66,31 @@ def test_degrees_that_are_alike_are_not_taken_to_fall() -> None:
     bits = likely_bits(np.arange(100), own, np.array([9, 8, 8]), 1000)
     assert set(bits.tolist()) <= {4, 5}
     assert likely_bits(np.arange(3), own[:0], own[:0], 1000).tolist() == [1, 1, 1]
+
+
+def test_frames_of_betweenness_are_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: dict[Figures, int] = {}
+    found = []
+    expect, learn = Figures.expect, Figures.learn
+
+    def expected(self: Figures, name: str, messages: int) -> None:
+        if name == "frames":
+            said[self] = messages
+        expect(self, name, messages)
+
+    def learned(self: Figures, kind: str, vote: Any) -> Any:
+        if kind == "frames" and self in said:
+            found.append((said.pop(self), int(vote[-1])))
+        return learn(self, kind, vote)
+
+    monkeypatch.setattr(Figures, "expect", expected)
+    monkeypatch.setattr(Figures, "learn", learned)
+    rows = kronecker_rows(11, 0, 16 << 11)
+    graph = plain(rows["source"].to_numpy(), rows["target"].to_numpy())
+    network = find_network("auto", True, {"alpha": [1e-6, 1e-3], "beta": [1e-10, 1e-8]}, TREE)
+    for source in range(4):
+        arguments = graph.ids.take(np.array([source])), True, False, False
+        frame_of(betweenness_slot, build(graph, TREE.slots), *arguments, network=network)
+    assert max(messages for _, messages in found) > 10_000
+    for about, messages in found:
+        assert messages < 200 or 0.3 < about / messages < 3
