@@ -150,17 +150,21 @@ STUCK = """
 import multiprocessing, os, signal, time
 from dgraph import cli_interrupt
 
-def deaf():
+def deaf(ready):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.kill(os.getppid(), signal.SIGINT)
+    ready.set()
     time.sleep(600)
 
 if __name__ == "__main__":
     cli_interrupt.END = 0.5
     with cli_interrupt.interrupted_once():
-        multiprocessing.get_context("fork").Process(target=deaf).start()
+        context = multiprocessing.get_context("fork")
+        ready = context.Event()
+        context.Process(target=deaf, args=(ready,)).start()
+        ready.wait()
         while True:
             try:
+                os.kill(os.getpid(), signal.SIGINT)
                 time.sleep(600)
             except KeyboardInterrupt:
                 os.kill(os.getpid(), signal.SIGINT)  # impatient
