@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
@@ -32,6 +34,20 @@ def grid(side: int) -> pd.DataFrame:
     low = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
     high = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
     return pd.DataFrame({"source": low, "target": high})
+
+
+def rows_of(n: int, edges: list[tuple[int, int]]) -> tuple[Any, Any, Any]:
+    """Return offsets and targets by rank, and which vertex has each rank."""
+    near: list[set[int]] = [set() for _ in range(n)]
+    for u, v in edges:
+        if u != v:
+            near[u].add(v)
+            near[v].add(u)
+    by_rank = sorted(range(n), key=lambda v: (-len(near[v]), v))
+    rank = {v: r for r, v in enumerate(by_rank)}
+    rows = [sorted(rank[u] for u in near[v]) for v in by_rank]
+    offsets = np.cumsum([0, *map(len, rows)])
+    return offsets, np.array([t for row in rows for t in row], np.int32), by_rank
 
 
 small_graphs = st.integers(1, 14).flatmap(

@@ -18,27 +18,18 @@ from dgraph.placement.whole import Whole
 from dgraph.placement.xtree import _decide
 from dgraph.topology import Topology
 from dgraph.vertices.ids import IntIds
-from tests.placed import small_graphs
+from tests.placed import rows_of, small_graphs
 
 CROSSED = Topology.from_paths({0: "a/x", 1: "b/y", 2: "a/x", 3: "b/y"})
 
 
 def whole_of(n: int, edges: list[tuple[int, int]]) -> tuple[Whole, list[int]]:
     """Return a graph by rank, and the vertex of each rank."""
-    near: list[set[int]] = [set() for _ in range(n)]
-    for u, v in edges:
-        if u != v:
-            near[u].add(v)
-            near[v].add(u)
-    by_rank = sorted(range(n), key=lambda v: (-len(near[v]), v))
-    rank = {v: r for r, v in enumerate(by_rank)}
-    rows = [sorted(rank[u] for u in near[v]) for v in by_rank]
-    targets = np.array([t for row in rows for t in row], np.int32)
-    offsets = np.cumsum([0, *map(len, rows)])
+    offsets, targets, by_rank = rows_of(n, edges)
     return Whole(offsets, targets, None, np.array(by_rank, np.int32)), by_rank
 
 
-def rows_of(whole: Whole) -> list[list[int]]:
+def lists_of(whole: Whole) -> list[list[int]]:
     return [
         whole.targets[a:b].tolist()
         for a, b in zip(whole.offsets, whole.offsets[1:], strict=False)
@@ -50,7 +41,7 @@ def test_xtree_cuts_the_order_of_a_search_along_the_leaves(
     graph: tuple[int, list[tuple[int, int]]],
 ) -> None:
     whole, _ = whole_of(*graph)
-    rows, found = rows_of(whole), []
+    rows, found = lists_of(whole), []
     seen: set[int] = set()
     for hub in range(whole.n):
         todo = deque([hub] if hub not in seen else [])
@@ -72,7 +63,7 @@ def test_fennel_takes_the_best_score(
 ) -> None:
     whole, by_rank = whole_of(*graph)
     n, slots, edges = whole.n, 3, len(whole.targets) / 2
-    rows = rows_of(whole)
+    rows = lists_of(whole)
     cap = max(-(-n // slots), int(1.05 * n / slots))
     alpha = edges * slots ** (gamma - 1) / n**gamma
     owner, sizes = np.full(n, -1), [0] * slots
@@ -91,7 +82,7 @@ def test_adp_never_makes_the_costliest_slot_costlier(
     graph: tuple[int, list[tuple[int, int]]], replica: float
 ) -> None:
     whole, _ = whole_of(*graph)
-    rows, slots = rows_of(whole), 3
+    rows, slots = lists_of(whole), 3
     begun, done = (Adp(replica, turns)._decide(whole, slots) for turns in (0, 4))
     assert (np.diff(begun[np.argsort(whole.order)]) >= 0).all()  # runs of ids
     ends = []

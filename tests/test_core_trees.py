@@ -18,23 +18,9 @@ from dgraph.placement.growth import grow_trees
 from dgraph.placement.trees import ORDERS
 from dgraph.placement.whole import links_of
 from dgraph.topology import Topology
-from tests.placed import TREE, small_graphs
+from tests.placed import TREE, rows_of, small_graphs
 from tests.reference import PlainGraph
 from tests.strategies import Spread, spread_graphs
-
-
-def rows_of(n: int, edges: list[tuple[int, int]]) -> tuple[Any, Any, Any]:
-    """Return offsets and targets by rank, and which vertex has each rank."""
-    near: list[set[int]] = [set() for _ in range(n)]
-    for u, v in edges:
-        if u != v:
-            near[u].add(v)
-            near[v].add(u)
-    by_rank = sorted(range(n), key=lambda v: (-len(near[v]), v))
-    rank = {v: r for r, v in enumerate(by_rank)}
-    rows = [sorted(rank[u] for u in near[v]) for v in by_rank]
-    offsets = np.cumsum([0, *map(len, rows)])
-    return offsets, np.array([t for row in rows for t in row], np.int32), by_rank
 
 
 def test_the_trees_of_the_path_in_the_seeds() -> None:
